@@ -54,15 +54,14 @@ std::set<std::string> granted(const State& state) {
   return uuids;
 }
 
-std::set<gpu::GpuUuid> offered_places(const State& state) {
-  if (state.claims.mode != cluster::NodeMode::kDra) return {};
+std::set<gpu::GpuUuid> offered_places(const State& state, const dra::Dropped& dropped) {
+  if (state.claims.mode != cluster::NodeMode::kDra || dropped.counters) return {};
   return state.claims.cut.value_or(std::set<gpu::GpuUuid>());
 }
 
 // A GPU stays cut while a claim holds a place on it: the scheduler counts what is listed.
-dra::PoolFacts facts_of(const State& state, const Claimed& claimed,
-                        const std::set<std::string>& evicting) {
-  auto cut = offered_places(state);
+dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWish& wish) {
+  auto cut = offered_places(state, wish.dropped);
   cut.insert(claimed.cut.begin(), claimed.cut.end());
   dra::PoolFacts facts{.shares = state.claims.mounts.has_value(),
                        .partitionable = std::move(cut),
@@ -71,7 +70,8 @@ dra::PoolFacts facts_of(const State& state, const Claimed& claimed,
                        .taints = {}};
   for (const auto& [uuid, reason] : state.health) {
     facts.taints[uuid].push_back(
-        {.key = kUnhealthyTaint, .effect = evicting.contains(uuid) ? kNoExecute : kNoSchedule});
+        {.key = kUnhealthyTaint,
+         .effect = wish.evicting.contains(uuid) ? kNoExecute : kNoSchedule});
   }
   for (const auto& uuid : leaving_devices(state.mig, *state.machine)) {
     facts.taints[uuid].push_back({.key = kMigChangeTaint, .effect = kNoSchedule});
@@ -98,10 +98,10 @@ void sort_by_name(dra::Pool& pool) { std::ranges::sort(pool.gpus, {}, &SliceDevi
 
 dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
   const auto held = claimed(wish.prepared);
-  auto pool = dra::make_pool(*state.machine, facts_of(state, held, wish.evicting));
+  auto pool = dra::make_pool(*state.machine, facts_of(state, held, wish));
   const bool offers = state.claims.mode == cluster::NodeMode::kDra;
   const auto elsewhere = offers ? granted(state) : std::set<std::string>();
-  const auto places = offered_places(state);
+  const auto places = offered_places(state, wish.dropped);
   const auto is_out = [&](const SliceDevice& device) {
     if (held.names.contains(device.name)) return false;
     if (!offers) return true;

@@ -156,6 +156,14 @@ TEST_F(CutPoolTest, APlaceThatIsHeldStaysListedAlone) {
   EXPECT_EQ(pool.instances[0][0].taints[0].key, "tranche.dev/mode");
 }
 
+// Without feature gate DRAPartitionableDevices nothing would keep two places apart.
+TEST_F(CutPoolTest, WithoutCountersThereAreNoPlaces) {
+  const PoolWish wish{.dropped = {.counters = true}};
+  EXPECT_THAT(make_claim_pool(state_, wish).instances, IsEmpty());
+  EXPECT_THAT(make_claim_pool(state_, wish).counters, IsEmpty());
+  EXPECT_THAT(make_claim_pool(state_, wish).gpus, SizeIs(2));
+}
+
 TEST_F(CutPoolTest, OfAGpuThatTheDevicePluginGaveNoPlaceIsListed) {
   state_.promises.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1)}};
   EXPECT_THAT(instances().front(), testing::StartsWith("gpu-0-"));

@@ -56,9 +56,16 @@ Result<PreparedClaim> ClaimPreparer::prepare(const dra::ClaimName& name) {
     ASSIGN_OR_RETURN(const auto known, prepared(store, name.uid, *node));
     if (known) return *known;
   }
+  const auto begin = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const auto claim, plan(name, *node));
   TRY(ports_.book.begin(claim, node->machine));
   auto taken = take(claim, *node, call.number());
+  if (taken) {
+    const auto count = claim.devices.size();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    ports_.log.info(fmt::format("prepared claim {}/{} in {:.1f} ms: {} device{}", claim.ns,
+                                claim.name, took.count(), count, count == 1 ? "" : "s"));
+  }
   if (ports_.changed) ports_.changed();
   return taken;
 }
@@ -99,10 +106,6 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
     ports_.book.stored(mine, node.machine);
   } else {
     ports_.book.withdraw(claim.uid, call);
-  }
-  if (result) {
-    ports_.log.info(fmt::format("prepared claim {}/{}: {} device{}", claim.ns, claim.name,
-                                claim.devices.size(), claim.devices.size() == 1 ? "" : "s"));
   }
   return result;
 }

@@ -10,10 +10,16 @@ namespace tranche::agent {
 namespace {
 
 constexpr const char* kSlicesKey = "slices";
+constexpr int kTries = 5;
 
 cluster::ListOptions of_node(const dra::PoolNames& names) {
   return {.field_selector =
               fmt::format("spec.nodeName={},spec.driver={}", names.node, names.driver)};
+}
+
+bool somebody_was_faster(const Error& error) {
+  return error.code == Code::kNotFound || error.code == Code::kAlreadyExists ||
+         error.code == Code::kFailedPrecondition;
 }
 
 cluster::WatchCache::Options watch_options(const cluster::ListOptions& selection,
@@ -62,7 +68,15 @@ Result<std::vector<cluster::ResourceSlice>> SlicePublisher::slices_there(
   return slices;
 }
 
+// Kubelet, or a person, may remove slices while they are written: then at once from a new list.
 Result<void> SlicePublisher::bring_up_to_date(const std::stop_token& stop) {
+  for (int tries = 1;; ++tries) {
+    auto done = write_what_differs(stop);
+    if (done || tries == kTries || !somebody_was_faster(done.error())) return done;
+  }
+}
+
+Result<void> SlicePublisher::write_what_differs(const std::stop_token& stop) {
   std::optional<dra::Pool> wanted;
   {
     const std::scoped_lock lock(mutex_);
@@ -72,7 +86,11 @@ Result<void> SlicePublisher::bring_up_to_date(const std::stop_token& stop) {
   const cluster::Call call{.stop = stop};
   ASSIGN_OR_RETURN(const auto owner, ports_.owner());
   ASSIGN_OR_RETURN(const auto there, slices_there(call));
+  const auto told = told_;
   for (const auto& one : dra::writes_for(there, *std::move(wanted), ports_.names, owner)) {
+    // Places without counters would be given out twice. The pool is not complete yet, so the
+    // scheduler does not look at it; the one that is made without places follows.
+    if (told_.counters && !told.counters) return {};
     auto written = write(one, call);
     if (!written) {
       return std::unexpected(

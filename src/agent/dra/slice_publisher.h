@@ -41,6 +41,7 @@ class SlicePublisher {
  private:
   void look();
   Result<void> bring_up_to_date(const std::stop_token& stop);
+  Result<void> write_what_differs(const std::stop_token& stop);
   Result<std::vector<cluster::ResourceSlice>> slices_there(const cluster::Call& call) const;
   Result<void> write(const dra::SliceWrite& write, const cluster::Call& call);
   void tell(dra::Dropped dropped);

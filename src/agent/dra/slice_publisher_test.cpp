@@ -62,6 +62,17 @@ TEST_F(SlicePublisherTest, FollowsThePool) {
   EXPECT_FALSE(dropped_);
 }
 
+// What was there when it was listed is not there any more when it is written.
+TEST_F(SlicePublisherTest, WhoIsFasterIsFollowedAtOnce) {
+  const Backoff never{.first = std::chrono::hours(1), .longest = std::chrono::hours(1)};
+  SlicePublisher publisher(ports(), never);
+  publisher.publish(pool_of(1));
+  ASSERT_TRUE(test::eventually([&] { return has_devices(1); }));
+  objects_.refuse("update", kResourceSlice, {Code::kNotFound, "it has gone"}, 2);
+  publisher.publish(pool_of(3));
+  EXPECT_TRUE(test::eventually([&] { return has_devices(3); }));
+}
+
 // Kubelet removes all slices of its node when it starts.
 TEST_F(SlicePublisherTest, MakesAgainWhatSomebodyRemovedOrChanged) {
   SlicePublisher publisher(ports(), kSoon);
