@@ -29,6 +29,7 @@ MigParts::MigParts(const std::shared_ptr<nvml::Connection>& connection, ClusterN
           {.environment = sources.environment, .driver_root = connection->options().driver_root}),
       reset_(connection, program_),
       clock_(clock),
+      log_(log),
       node_(node.node()),
       writer_(node.objects(), options.node_name, "the change of the MIG layout is not on the Node",
               clock, log, kPause),
@@ -91,7 +92,8 @@ InstanceMaker::Ports MigParts::instance_ports() {
                 return quiet({.gpus = {gpu.uuid.value}}, stop);
               },
           .changed = {},
-          .clock = clock_};
+          .clock = clock_,
+          .log = log_};
 }
 
 MigPorts MigParts::ports() {

@@ -49,6 +49,7 @@ class MigParts {
   host::GpuReset program_;
   nvml::QuietReset reset_;
   const Clock& clock_;
+  const Log& log_;
   NodeView& node_;
   NodeWriter writer_;
   FsRoot host_;

@@ -59,8 +59,11 @@ Result<void> InstanceMaker::change(const gpu::GpuUuid& uuid, const gpu::Machine&
       .machine = machine,
       .users = ports_.users,
       .quiet = [this, gpu](bool, const std::stop_token& stop) { return ports_.quiet(*gpu, stop); }};
-  auto applied =
-      mig::apply(layout, hardware, {}, ports_.clock.now() + kLongest, ports_.clock, {}, retries_);
+  const mig::Watcher watcher{.step = [this, gpu](const mig::Step& step, std::size_t, std::size_t) {
+    ports_.log.info("for a claim: " + mig::describe(step, gpu->mig_geometry, gpu->index));
+  }};
+  auto applied = mig::apply(layout, hardware, watcher, ports_.clock.now() + kLongest, ports_.clock,
+                            {}, retries_);
   if (ports_.changed) ports_.changed();
   return applied;
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "dra/mig_place.h"
 #include "gpu/machine.h"
@@ -40,6 +41,7 @@ class InstanceMaker {
     std::function<Result<std::shared_ptr<void>>(const gpu::Gpu& gpu, const std::stop_token&)> quiet;
     std::function<void()> changed;  // the hardware is another now
     const Clock& clock;
+    const Log& log;
   };
   // Kubelet gives a call 45 s.
   static constexpr std::chrono::seconds kLongest{30};

@@ -8,6 +8,7 @@
 #include "gpu/mig_tables.h"
 #include "support/fake_clock.h"
 #include "support/fake_mig_control.h"
+#include "support/log_recorder.h"
 #include "support/machines.h"
 
 namespace tranche::agent::cut_node_testing {
@@ -67,7 +68,8 @@ struct CutNode {
               return nullptr;
             },
             .changed = [this] { ++changes; },
-            .clock = clock};
+            .clock = clock,
+            .log = log.log()};
   }
   InstanceMaker maker() { return InstanceMaker(ports(), {.tries = 1}); }
 
@@ -84,6 +86,7 @@ struct CutNode {
   test::FakeMigControl control;
   test::FakeGpuReset reset{control};
   test::FakeClock clock;
+  test::LogRecorder log;
   gpu::Machine machine;
   std::vector<int> quiet;  // GPUs that were let go of
   int changes = 0;
