@@ -23,14 +23,14 @@ class ListStreams {
   ListStreams(Service& service, Resource& resource) : service_(service), resource_(resource) {}
 
   // Asks for the next call.
-  void ask(grpc::ServerCompletionQueue& queue) {
+  void ask(const kubelet::SocketServer::Queue& queue) {
     const std::scoped_lock lock(mutex_);
     streams_.emplace_back(*this, queue);
     auto& stream = streams_.back();
     stream.self = std::prev(streams_.end());
     stream.context.AsyncNotifyWhenDone(kubelet::SocketServer::tag(&stream.on_end));
-    service_.RequestListAndWatch(&stream.context, &stream.request, &stream.writer, &queue, &queue,
-                                 kubelet::SocketServer::tag(&stream.on_call));
+    service_.RequestListAndWatch(&stream.context, &stream.request, &stream.writer, queue.grpc,
+                                 queue.grpc, kubelet::SocketServer::tag(&stream.on_call));
   }
 
   void send_changes() {
@@ -40,12 +40,12 @@ class ListStreams {
 
  private:
   struct Stream {
-    Stream(ListStreams& owner, grpc::ServerCompletionQueue& its_queue)
+    Stream(ListStreams& owner, const kubelet::SocketServer::Queue& its_queue)
         : all(owner), queue(its_queue) {}
 
     void called(bool ok) {
       if (!ok) return all.remove(*this);
-      all.ask(queue);
+      if (!queue.closed) all.ask(queue);
       const std::scoped_lock lock(all.mutex_);
       open = true;
       send();
@@ -70,7 +70,7 @@ class ListStreams {
     }
     // Called under the lock, which no event is waited for with.
     void send() {
-      if (!open || writing) return;
+      if (!open || writing || queue.closed) return;
       const auto listing = all.resource_.listing();
       if (listing.version == version) return;
       version = listing.version;
@@ -79,7 +79,7 @@ class ListStreams {
     }
 
     ListStreams& all;
-    grpc::ServerCompletionQueue& queue;
+    const kubelet::SocketServer::Queue& queue;
     std::list<Stream>::iterator self;
     grpc::ServerContext context;
     v1beta1::Empty request;
@@ -110,7 +110,7 @@ class PluginMethods {
  public:
   PluginMethods(Service& service, Resource& resource) : service_(service), resource_(resource) {}
 
-  void ask(grpc::ServerCompletionQueue& queue) {
+  void ask(const kubelet::SocketServer::Queue& queue) {
     kubelet::UnaryCall<v1beta1::Empty, v1beta1::DevicePluginOptions>::ask(options_, queue);
     kubelet::UnaryCall<v1beta1::AllocateRequest, v1beta1::AllocateResponse>::ask(allocate_, queue);
     kubelet::UnaryCall<v1beta1::PreferredAllocationRequest,
@@ -181,7 +181,7 @@ class PluginServer final : public Server {
   ~PluginServer() override { resource_.forget(listener_); }
 
   Result<void> serve(const Options& options, const Log& log) {
-    const auto listen = [this](grpc::ServerCompletionQueue& queue) {
+    const auto listen = [this](const kubelet::SocketServer::Queue& queue) {
       streams_.ask(queue);
       methods_.ask(queue);
     };

@@ -35,25 +35,26 @@ struct Method {
   std::function<grpc::Status(const Request&, Answer&)> answer;
 };
 
-// One call of a method. It is there before the call comes, and destroys itself when it is over or
-// when none comes any more. Every call that comes asks for the next one.
+// One call of a method. It is there before the call comes, and destroys itself when it is over,
+// when none comes any more, or when the server ends. Every call that comes asks for the next one.
 template <class Request, class Answer>
 class UnaryCall final : public SocketServer::Event {
  public:
-  static void ask(const Method<Request, Answer>& method, grpc::ServerCompletionQueue& queue) {
+  static void ask(const Method<Request, Answer>& method, const SocketServer::Queue& queue) {
     auto* call = new UnaryCall(method, queue);  // owned by the queue until proceed()
-    method.ask(&call->context_, &call->request_, &call->writer_, &queue, SocketServer::tag(call));
+    method.ask(&call->context_, &call->request_, &call->writer_, queue.grpc,
+               SocketServer::tag(call));
   }
 
   void proceed(bool ok) override {
-    if (!ok || answered_) {
+    if (!ok || answered_ || queue_.closed) {
       delete this;
       return;
     }
     answered_ = true;
     // Another thread may destroy this call as soon as it is finished.
     const auto& method = method_;
-    auto& queue = queue_;
+    const auto& queue = queue_;
     Answer answer;
     const auto status = method.answer(request_, answer);
     writer_.Finish(answer, status, SocketServer::tag(this));
@@ -62,11 +63,11 @@ class UnaryCall final : public SocketServer::Event {
   }
 
  private:
-  UnaryCall(const Method<Request, Answer>& method, grpc::ServerCompletionQueue& queue)
+  UnaryCall(const Method<Request, Answer>& method, const SocketServer::Queue& queue)
       : method_(method), queue_(queue) {}
 
   const Method<Request, Answer>& method_;
-  grpc::ServerCompletionQueue& queue_;
+  const SocketServer::Queue& queue_;
   grpc::ServerContext context_;
   Request request_;
   grpc::ServerAsyncResponseWriter<Answer> writer_{&context_};

@@ -33,13 +33,14 @@ class GrpcServer final : public SocketServer {
   GrpcServer(const Options& options, bool took_over)
       : socket_(options.socket), hidden_(options.watched_folder), took_over_(took_over) {}
 
-  // The calls end before the queue, as gRPC wants it. The lock keeps the queue open for a thread
-  // that asks for a next call just now.
+  // The calls end before the queue, as gRPC wants it. The lock keeps the queue open for an event
+  // that proceeds just now.
   ~GrpcServer() override {
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
-    if (queue_ != nullptr) {
+    if (grpc_queue_ != nullptr) {
       const std::unique_lock no_event(events_);
-      queue_->Shutdown();
+      queue_.closed = true;
+      grpc_queue_->Shutdown();
     }
     threads_.clear();  // each ends when the queue is empty
     if (intact()) ::unlink(socket_.c_str());
@@ -62,11 +63,12 @@ class GrpcServer final : public SocketServer {
     int bound = 0;
     builder.AddListeningPort("unix:" + bound_path, grpc::InsecureServerCredentials(), &bound);
     for (auto* service : services) builder.RegisterService(service);
-    if (listen) queue_ = builder.AddCompletionQueue();
+    if (listen) grpc_queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || bound == 0) return false;
     if (listen) {
-      listen(*queue_);
+      queue_.grpc = grpc_queue_.get();
+      listen(queue_);
       for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
     }
     if (!move(bound_path, replace)) return false;
@@ -113,7 +115,7 @@ class GrpcServer final : public SocketServer {
     ask_for_short_slices();
     void* tag = nullptr;
     bool ok = false;
-    while (queue_->Next(&tag, &ok)) {
+    while (grpc_queue_->Next(&tag, &ok)) {
       const std::shared_lock event(events_);
       event_of(tag).proceed(ok);
     }
@@ -130,7 +132,8 @@ class GrpcServer final : public SocketServer {
   FileIdentity file_;
   bool took_over_;
   std::shared_mutex events_;  // held while an event proceeds
-  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::ServerCompletionQueue> grpc_queue_;
+  Queue queue_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::jthread> threads_;
 };

@@ -77,9 +77,17 @@ class SocketServer {
     return *static_cast<Event*>(tag);
   }
 
-  // Asks for the first call of each method, with an Event as its tag. Empty: no method is
-  // asynchronous.
-  using Listen = std::function<void(grpc::ServerCompletionQueue& queue)>;
+  // Where events come from.
+  struct Queue {
+    grpc::ServerCompletionQueue* grpc = nullptr;
+    // The server ends. Events that waited still come, but nothing more may be begun: gRPC aborts
+    // the process. It does not change while an event proceeds.
+    bool closed = false;
+  };
+
+  // Asks for the first call of each method, with an Event as its tag. The queue outlives the
+  // events. Empty: no method is asynchronous.
+  using Listen = std::function<void(const Queue& queue)>;
 
   // `services` and the events must outlive the server. A method that is not asynchronous is run by
   // threads of gRPC's own. The destructor returns when no event waits any more. Errors:

@@ -20,7 +20,7 @@ class SocketServerTest : public testing::Test {
   Result<std::unique_ptr<SocketServer>> start(bool take_over = false) {
     return SocketServer::start(
         {.socket = socket_, .take_over = take_over, .kind = "DRA driver"}, {&service_},
-        [](grpc::ServerCompletionQueue&) {}, log_.log());
+        [](const SocketServer::Queue&) {}, log_.log());
   }
   grpc::StatusCode call() const {
     const auto stub = v1beta1::Registration::NewStub(
