@@ -159,6 +159,7 @@ void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& o
       options,
       ClaimService::Ports{
           .objects = ports.claims->objects,
+          .kubelet = ports.pod_resources,
           .node = std::move(ports.claims->node),
           .boot = std::move(ports.claims->boot),
           .add_tenant = [this, no_tenants, driver = options.dra_driver_name](

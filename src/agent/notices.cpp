@@ -30,6 +30,7 @@ Result<void> Notices::follow(const Round& round) {
   tell_withheld(*round.offer);
   tell_enforcers(*round.offer);
   tell_mps(round);
+  tell_claims(round.state.claims);
   told_ = round.offer;
   return {};
 }
@@ -115,6 +116,24 @@ void Notices::tell_mps(const Round& round) {
          .reason = cluster::reason::kMpsDaemonGone,
          .action = "Advertise",
          .note = fmt::format("{} is unhealthy: {}; {}", name.value, standing.trouble, kMpsRemedy)});
+  }
+}
+
+// What keeps claims from what the node's administrator asked for. The log has the label's trouble
+// already.
+void Notices::tell_claims(const ClaimStanding& claims) {
+  if (said_.is_news("mode", claims.label_trouble)) {
+    tell({.warning = true,
+          .reason = cluster::reason::kNodeModeUnknown,
+          .action = "Advertise",
+          .note = claims.label_trouble});
+  }
+  if (said_.is_news("gates", claims.gates_off)) {
+    log_.warn(claims.gates_off);
+    tell({.warning = true,
+          .reason = cluster::reason::kFeatureGatesOff,
+          .action = "Publish",
+          .note = claims.gates_off});
   }
 }
 

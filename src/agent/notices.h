@@ -47,6 +47,7 @@ class Notices final : public Follower {
   void tell_withheld(const offer::Offer& offer) const;
   void tell_enforcers(const offer::Offer& offer) const;
   void tell_mps(const Round& round);
+  void tell_claims(const ClaimStanding& claims);
 
   Grants grants_;
   Tell tell_;

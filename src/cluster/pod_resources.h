@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/object.h"
 
 namespace tranche::cluster {
 
@@ -19,6 +20,15 @@ struct HeldDevices {
   std::string resource;  // "nvidia.com/gpu"
   std::vector<std::string> ids;
   bool operator==(const HeldDevices&) const = default;
+};
+
+// A claim (resource.k8s.io) that a container uses.
+struct HeldClaim {
+  std::string pod_namespace;
+  std::string pod_name;
+  std::string container;
+  ObjectKey claim;
+  bool operator==(const HeldClaim&) const = default;
 };
 
 // The ids of healthy devices by resource, of every device plugin. A resource of which no device is
@@ -34,6 +44,8 @@ class PodResources {
   // Every container's devices on this node. kUnavailable: kubelet does not serve the socket (or it
   // is not mounted); kTimeout.
   virtual Result<std::vector<HeldDevices>> list() = 0;
+  // Every container's claims that are prepared on this node, of any driver. Errors as list().
+  virtual Result<std::vector<HeldClaim>> claims() = 0;
   // What kubelet's checkpoint on disk names: the containers to which it would give again what
   // Allocate has answered. Pod and namespace are not in it (""). Kubelet writes it when it has
   // asked Allocate, and when a device plugin sends its list; so it may still name containers that

@@ -113,6 +113,11 @@ std::string micro_time(WallTime time) {
                      clock.subseconds().count());
 }
 
+std::string whole_second_time(WallTime time) {
+  constexpr std::size_t kToSeconds = 19;
+  return micro_time(time).substr(0, kToSeconds) + 'Z';
+}
+
 Result<WallTime> parse_time(std::string_view text) {
   auto rest = text;
   const auto time = take_instant(rest);

@@ -99,7 +99,7 @@ Result<std::optional<std::string>> with_status(std::string_view object, const Po
     return fail(Code::kInvalidArgument, "ClusterPolicy: no JSON object");
   }
   // Times of conditions have whole seconds.
-  const auto time = cluster::micro_time(now).substr(0, 19) + "Z";
+  const auto time = cluster::whole_second_time(now);
   const auto generation = metadata->find("generation").value_or(json::View());
   auto changed = json::Value::copy(*root);
   changed["status"] =

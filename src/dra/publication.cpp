@@ -1,5 +1,8 @@
 #include "dra/publication.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -86,6 +89,28 @@ Dropped dropped_fields(const ResourceSlice& written, const ResourceSlice& answer
     dropped.taints = dropped.taints || wrote.taints.size() != got.taints.size();
   }
   return dropped;
+}
+
+std::string describe(const Dropped& dropped) {
+  if (!dropped.any()) return {};
+  std::vector<std::string_view> lost;
+  std::vector<std::string_view> gates;
+  if (dropped.shares) {
+    lost.emplace_back("shares of GPUs");
+    gates.emplace_back("DRAConsumableCapacity");
+  }
+  if (dropped.counters) {
+    lost.emplace_back("MIG instances made for claims");
+    gates.emplace_back("DRAPartitionableDevices");
+  }
+  if (dropped.taints) {
+    lost.emplace_back("taints of devices that are ill");
+    gates.emplace_back("DRADeviceTaints");
+  }
+  return fmt::format(
+      "this cluster does not keep all of the node's ResourceSlices, so claims do without {}: turn "
+      "on {} at the API server, the scheduler and kubelet (--feature-gates), then restart the agent",
+      fmt::join(lost, ", "), fmt::join(gates, ", "));
 }
 
 }  // namespace tranche::dra

@@ -36,5 +36,7 @@ struct Dropped {
   bool operator==(const Dropped&) const = default;
 };
 Dropped dropped_fields(const cluster::ResourceSlice& written, const cluster::ResourceSlice& answer);
+// What claims do not get for it, and the feature gates to turn on; empty: nothing was dropped.
+std::string describe(const Dropped& dropped);
 
 }  // namespace tranche::dra

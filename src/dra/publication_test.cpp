@@ -13,6 +13,7 @@ namespace {
 
 using cluster::ResourceSlice;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Kind = SliceWrite::Kind;
@@ -174,6 +175,13 @@ TEST(Publication, SeesWhichGatesAreOff) {
   auto counters = slices[0];
   counters.counters.clear();
   EXPECT_EQ(dropped_fields(slices[0], counters), (Dropped{.counters = true}));
+}
+
+TEST(DroppedFields, AreDescribedWithTheGatesThatKeepThem) {
+  EXPECT_EQ(describe(Dropped()), "");
+  const auto text = describe(Dropped{.shares = true, .taints = true});
+  EXPECT_THAT(text, HasSubstr("shares of GPUs, taints of devices that are ill"));
+  EXPECT_THAT(text, HasSubstr("turn on DRAConsumableCapacity, DRADeviceTaints at"));
 }
 
 }  // namespace

@@ -59,6 +59,22 @@ Result<std::vector<cluster::HeldDevices>> PodResourcesClient::list() {
   return held;
 }
 
+Result<std::vector<cluster::HeldClaim>> PodResourcesClient::claims() {
+  ASSIGN_OR_RETURN(const auto answer, ask(socket_, deadline_));
+  std::vector<cluster::HeldClaim> held;
+  for (const auto& pod : answer.pod_resources()) {
+    for (const auto& container : pod.containers()) {
+      for (const auto& claim : container.dynamic_resources()) {
+        held.push_back({pod.namespace_(),
+                        pod.name(),
+                        container.name(),
+                        {claim.claim_namespace(), claim.claim_name()}});
+      }
+    }
+  }
+  return held;
+}
+
 // Kubelet names a device once for each NUMA node.
 Result<cluster::AllocatableDevices> PodResourcesClient::allocatable() {
   ASSIGN_OR_RETURN(const auto answer, call(socket_, deadline_,

@@ -22,6 +22,7 @@ class PodResourcesClient final : public cluster::PodResources {
 
   bool is_there() const override;
   Result<std::vector<cluster::HeldDevices>> list() override;
+  Result<std::vector<cluster::HeldClaim>> claims() override;
   Result<std::vector<cluster::HeldDevices>> remembered() override;
   Result<cluster::AllocatableDevices> allocatable() override;
   // Whether kubelet lists a Pod of that name, with devices or without. Of a Pod that came from the

@@ -83,6 +83,11 @@ def results(lab, claim: str) -> list[dict]:
     return lab.get("resourceclaim", claim)["status"]["allocation"]["devices"]["results"]
 
 
+def device_statuses(lab, claim: str) -> list[dict]:
+    """What the driver says of a claim's devices."""
+    return lab.get("resourceclaim", claim)["status"].get("devices", [])
+
+
 def claim_of(lab, name: str) -> str:
     """The claim that a Pod's template made."""
     statuses = lab.pod(name)["status"]["resourceClaimStatuses"]

@@ -9,6 +9,7 @@ from claims import (
     InMode,
     claim_of,
     claiming,
+    device_statuses,
     devices,
     memory_of,
     records,
@@ -180,6 +181,44 @@ def test_an_unhealthy_gpu_gets_no_claim_until_it_heals(lab, release):
             node.sim("clear")
             node.sim("reset", "--gpu", 0)
         assert "taints" not in devices(lab, "l20")["gpu-0"]
+    wait_clean(lab, "l20")
+
+
+def test_a_claim_says_what_it_got_and_how_it_is(lab, release):
+    """In status.devices, and on the Pod by kubelet's health stream. Its claim tolerates the taint, so it stays."""
+    exactly = share("23034Mi", 50)["exactly"]
+    stays = {"tolerations": [{"key": "tranche.dev/unhealthy", "operator": "Exists"}]}
+    held = template("held", {"name": "gpu", "exactly": exactly | stays})
+
+    def ready(claim: str) -> tuple[str, str]:
+        found = device_statuses(lab, claim)
+        condition = found[0]["conditions"][0] if found else {}
+        return condition.get("status", ""), condition.get("reason", "")
+
+    def health() -> list[str]:
+        shown = lab.pod("keeper")["status"]["containerStatuses"][0].get("allocatedResourcesStatus", [])
+        return [one["health"] for entry in shown for one in entry.get("resources", [])]
+
+    with InMode(lab, "l20"), Applied(lab, held, claiming("keeper", "held")):
+        lab.wait_pod("keeper")
+        claim = claim_of(lab, "keeper")
+        lab.wait(lambda: ready(claim) == ("True", "Prepared"), lambda: f"ready: {ready(claim)}")
+        [given], [said] = results(lab, claim), device_statuses(lab, claim)
+        assert {key: said[key] for key in ("driver", "pool", "device", "shareID")} == {
+            key: given[key] for key in ("driver", "pool", "device", "shareID")
+        }
+        assert said["data"] == {"uuid": lab.node("l20").uuids()[0], "memory": "23034Mi", "compute": 50}
+        lab.wait(lambda: health() == ["Healthy"], lambda: f"kubelet shows {health()}")
+        node = lab.node("l20")
+        node.sim("fault", "lost", "--gpu", 0)
+        try:
+            lab.wait(lambda: ready(claim) == ("False", "Unhealthy"), lambda: f"ill: {ready(claim)}")
+            lab.wait(lambda: health() == ["Unhealthy"], lambda: f"kubelet shows {health()}")
+        finally:
+            node.sim("clear")
+            node.sim("reset", "--gpu", 0)
+        lab.wait(lambda: ready(claim) == ("True", "Prepared"), lambda: f"healed: {ready(claim)}")
+        lab.wait(lambda: health() == ["Healthy"], lambda: f"kubelet shows {health()}")
     wait_clean(lab, "l20")
 
 

@@ -21,6 +21,11 @@ class FakePodResources final : public cluster::PodResources {
     if (away_) return fail(Code::kUnavailable, "no such socket");
     return held_;
   }
+  Result<std::vector<cluster::HeldClaim>> claims() override {
+    const std::scoped_lock lock(mutex_);
+    if (away_) return fail(Code::kUnavailable, "no such socket");
+    return claims_;
+  }
   Result<Held> remembered() override {
     const std::scoped_lock lock(mutex_);
     return checkpoint_.value_or(held_);
@@ -32,6 +37,10 @@ class FakePodResources final : public cluster::PodResources {
   void hold(Held held) {
     const std::scoped_lock lock(mutex_);
     held_ = std::move(held);
+  }
+  void hold_claims(std::vector<cluster::HeldClaim> claims) {
+    const std::scoped_lock lock(mutex_);
+    claims_ = std::move(claims);
   }
   void write_checkpoint() {
     const std::scoped_lock lock(mutex_);
@@ -51,6 +60,7 @@ class FakePodResources final : public cluster::PodResources {
  private:
   mutable std::mutex mutex_;
   Held held_;
+  std::vector<cluster::HeldClaim> claims_;
   std::optional<Held> checkpoint_;
   bool away_ = false;
   int asked_ = 0;

@@ -64,8 +64,21 @@ void ClaimBook::stored(const dra::PreparedClaim& claim, const gpu::Machine& mach
   const std::scoped_lock lock(mutex_);
   const auto entry = entries_.find(claim.uid);
   if (entry == entries_.end()) return;
-  entry->second.stored = true;
-  if (entry->second.claim != claim) put(claim, machine, true);
+  const bool was_stored = std::exchange(entry->second.stored, true);
+  const auto trouble = std::exchange(entry->second.trouble, {});
+  if (entry->second.claim != claim) {
+    put(claim, machine, true);
+  } else if (!was_stored || !trouble.empty()) {
+    ++version_;
+  }
+}
+
+void ClaimBook::failed(const std::string& uid, std::string trouble) {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = entries_.find(uid);
+  if (entry == entries_.end() || entry->second.trouble == trouble) return;
+  entry->second.trouble = std::move(trouble);
+  ++version_;
 }
 
 std::uint64_t ClaimBook::enter(const std::string& uid) {
@@ -147,6 +160,15 @@ std::vector<dra::PreparedClaim> ClaimBook::all() const {
   const std::scoped_lock lock(mutex_);
   for (const auto& [uid, entry] : entries_) claims.push_back(entry.claim);
   return claims;
+}
+
+std::vector<ClaimRecord> ClaimBook::records() const {
+  std::vector<ClaimRecord> records;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [uid, entry] : entries_) {
+    if (entry.stored) records.push_back({entry.claim, entry.trouble});
+  }
+  return records;
 }
 
 std::optional<std::string> ClaimBook::holder_of(std::string_view uuid) const {

@@ -29,6 +29,13 @@ std::set<std::string> on_one_silicon(const gpu::Machine& machine, const std::str
 // else all instances of the GPU.
 std::set<std::string> silicon_of(const dra::PreparedDevice& device, const gpu::Machine& machine);
 
+// A claim that is stored.
+struct ClaimRecord {
+  dra::PreparedClaim claim;
+  // Why what its containers need is not there; empty: it is.
+  std::string trouble = {};
+};
+
 class ClaimBook {
  public:
   // Whether claims that are not prepared yet are taken from now on. When it returns false was set,
@@ -47,6 +54,9 @@ class ClaimBook {
   // The claim is stored, and this is what it has: restore() takes it out when its record is gone.
   // Of a claim that is not entered nothing is known.
   void stored(const dra::PreparedClaim& claim, const gpu::Machine& machine);
+  // What a stored claim's containers need could not be made. The next stored() or restore() says
+  // otherwise.
+  void failed(const std::string& uid, std::string trouble);
   // Calls that prepare it stand no longer.
   void end(const std::string& uid);
   // The call gives up what it began.
@@ -68,6 +78,8 @@ class ClaimBook {
 
   // Those entered, in the order of their uids.
   std::vector<dra::PreparedClaim> all() const;
+  // Those that are stored.
+  std::vector<ClaimRecord> records() const;
   // "team/half": a claim that holds the device, or something on the same silicon.
   std::optional<std::string> holder_of(std::string_view uuid) const;
   // The claims that have one of these devices itself: of a place its GPU counts. nullopt: nobody
@@ -81,6 +93,7 @@ class ClaimBook {
     dra::PreparedClaim claim;
     std::set<std::string> uuids;
     bool stored = false;
+    std::string trouble = {};  // of one that is stored
   };
   // Under mutex_.
   void put(const dra::PreparedClaim& claim, const gpu::Machine& machine, bool stored);

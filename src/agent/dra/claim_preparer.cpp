@@ -76,9 +76,13 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(uid);
   if (known == all.end() || known->second.boot != node.facts.boot) return std::nullopt;
-  ASSIGN_OR_RETURN(auto made, maker_.make(known->second, node));
-  ports_.book.stored(made, node.machine);
-  return made;
+  auto made = maker_.make(known->second, node);
+  if (!made) {
+    ports_.book.failed(uid, made.error().message());
+    return std::unexpected(made.error());
+  }
+  ports_.book.stored(*made, node.machine);
+  return *std::move(made);
 }
 
 // Stores and makes what the book has entered. A claim that is stored stays in the book: kubelet
@@ -104,6 +108,7 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
   auto result = attempt();
   if (stored) {
     ports_.book.stored(mine, node.machine);
+    if (!result) ports_.book.failed(claim.uid, result.error().message());
   } else {
     ports_.book.withdraw(claim.uid, call);
   }
@@ -228,15 +233,18 @@ Result<void> ClaimPreparer::restore() {
   }
   // One that cannot be made must not keep the others from serving: kubelet asks for each again when
   // it starts.
+  std::map<std::string, std::string> troubles;  // by uid
   for (auto& [uid, claim] : all) {
     if (auto made = maker_.make(claim, *node)) {
       claim = *std::move(made);
     } else {
+      troubles.emplace(uid, made.error().message());
       ports_.log.warn(std::move(made).error().with_context(fmt::format(
           "what the containers of claim {}/{} need cannot be made anew", claim.ns, claim.name)));
     }
   }
   ports_.book.restore(all, node->machine);
+  for (auto& [uid, trouble] : troubles) ports_.book.failed(uid, std::move(trouble));
   if (ports_.changed) ports_.changed();
   return {};
 }

@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* kStartKey = "start";
 constexpr const char* kCutsKey = "cuts";
+constexpr const char* kSweepKey = "sweep";
 constexpr std::chrono::seconds kLookAtServer{5};
 constexpr std::chrono::seconds kLongestAsking{5};
 
@@ -65,6 +66,11 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
       store_(std::filesystem::path(options.state_dir) / "claims", ports_.log),
       cuts_(ports_.instances != nullptr),
       preparer_(preparer_ports()),
+      sweep_({.objects = ports_.objects,
+              .kubelet = ports_.kubelet,
+              .book = book_,
+              .undo = [this](const dra::ClaimName& claim) { return preparer_.unprepare(claim); },
+              .log = ports_.log}),
       ill_(options.dra_evict_after),
       starter_(std::in_place, ports_.log) {
   publisher_.emplace(SlicePublisher::Ports{.objects = ports_.objects,
@@ -83,6 +89,10 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
                                                  ports_.look_again();
                                                },
                                            .log = ports_.log});
+  status_writer_.emplace(ClaimStatusWriter::Ports{.objects = ports_.objects,
+                                                  .driver = names_.driver,
+                                                  .clock = ports_.clock,
+                                                  .log = ports_.log});
 }
 
 ClaimPreparer::Ports ClaimService::preparer_ports() {
@@ -109,7 +119,9 @@ ClaimStanding ClaimService::standing(const gpu::Machine& machine) {
   ClaimStanding standing{.mode = mode.value_or(cluster::NodeMode::kDevicePlugin),
                          .undecided = !mode,
                          .pcie_roots = pcie_roots(host_, machine),
-                         .cut = cuts_.cut(machine, ports_.node())};
+                         .cut = cuts_.cut(machine, ports_.node()),
+                         .label_trouble = mode_.trouble(),
+                         .gates_off = describe(made_of_now().dropped)};
   const bool takes = mode == cluster::NodeMode::kDra;
   book_.open(takes);
   if (!takes) standing.held = book_.held();
@@ -127,6 +139,7 @@ void ClaimService::follow(const Round& round) {
   ill_.see(state_->health, ports_.clock.now());
   followed_mode_.reset();
   if (!round.state.claims.undecided) followed_mode_ = round.state.claims.mode;
+  followed_trouble_ = round.state.claims.label_trouble;
   take_node(round);
   made_of_.reset();
   publish(ports_.clock.now());
@@ -239,8 +252,9 @@ void ClaimService::publish(TimePoint now) {
   const PoolWish wish{
       .prepared = book_.all(), .dropped = made_of.dropped, .evicting = ill_.evicting(now)};
   next_ = ill_.next(now);
-  health_.set(health_of(*state_, wish.prepared, dra::pool_name(names_.node)),
-              ports_.clock.wall_now());
+  auto health = health_of(*state_, wish.prepared, dra::pool_name(names_.node));
+  if (status_writer_) status_writer_->follow(statuses_of(book_.records(), health, names_.driver));
+  health_.set(std::move(health), ports_.clock.wall_now());
   auto pool = make_claim_pool(*state_, wish);
   if (published_ && differ_in_order_alone(*published_, pool)) {
     if (published_->gpus == pool.gpus) return;
@@ -256,10 +270,11 @@ void ClaimService::publish(TimePoint now) {
 }
 
 void ClaimService::tick(TimePoint now) {
-  if (mode_.read() != followed_mode_) ports_.look_again();
+  if (mode_.read() != followed_mode_ || mode_.trouble() != followed_trouble_) ports_.look_again();
   publish(now);
   if (now - look_at_server_ < kLookAtServer) return;
   look_at_server_ = now;
+  sweep(now);
   // Who has cut a GPU may be a claim whose record is made anew, or may have ended since.
   if (cuts_.look_again()) ask_for_cuts();
   bool gone = false;
@@ -268,6 +283,17 @@ void ClaimService::tick(TimePoint now) {
     gone = server_ != nullptr && !server_->intact();
   }
   if (gone) look_at_store();
+}
+
+void ClaimService::sweep(TimePoint now) {
+  if (!publisher_ || !book_.restored()) return;
+  const auto due = sweep_at_.value_or(now + kBetweenSweeps);
+  sweep_at_ = now < due ? due : now + kBetweenSweeps;
+  if (now < due) return;
+  starter_->request({.key = kSweepKey,
+                     .attempt = [this](const std::stop_token&) { return sweep_.look(); },
+                     .done = {},
+                     .aim = kSweepKey});
 }
 
 std::string ClaimService::remark() const {
@@ -279,6 +305,7 @@ std::string ClaimService::remark() const {
 
 void ClaimService::rest() {
   publisher_.reset();
+  status_writer_.reset();
   next_.reset();
 }
 

@@ -18,7 +18,9 @@
 #include "agent/dra/claim_book.h"
 #include "agent/dra/claim_cuts.h"
 #include "agent/dra/claim_preparer.h"
+#include "agent/dra/claim_status.h"
 #include "agent/dra/claim_store.h"
+#include "agent/dra/claim_sweep.h"
 #include "agent/dra/ill_since.h"
 #include "agent/dra/node_mode.h"
 #include "agent/dra/slice_publisher.h"
@@ -36,12 +38,16 @@ namespace tranche::agent {
 
 // So long passes between two orders of the same devices, for each wakes every scheduler.
 inline constexpr std::chrono::seconds kBetweenOrders{2};
+// So long passes between two looks for claims that kubelet has forgotten. Each asks the API server
+// for every claim of the node.
+inline constexpr std::chrono::minutes kBetweenSweeps{10};
 
 class ClaimService {
  public:
   using TimePoint = Follower::TimePoint;
   struct Ports {
     cluster::Objects& objects;
+    cluster::PodResources& kubelet;
     // kUnavailable: the Node is not known yet.
     std::function<Result<cluster::Node>()> node;
     std::string boot;
@@ -103,6 +109,7 @@ class ClaimService {
   Result<void> serve();
   void ask_for_cuts();
   Result<void> look_for_cuts();
+  void sweep(TimePoint now);
   void registered(const Result<void>& answer);
 
   const config::AgentOptions options_;
@@ -111,11 +118,13 @@ class ClaimService {
   const dra::PoolNames names_;
   NodeModeReader mode_;
   std::optional<cluster::NodeMode> followed_mode_;
+  std::string followed_trouble_;
   ClaimStore store_;
   ClaimBook book_;
   ClaimCuts cuts_;
   dra::HealthBoard health_;
   ClaimPreparer preparer_;
+  ClaimSweep sweep_;  // of the starter's thread
 
   mutable std::mutex mutex_;               // guards the members up to the blank line
   std::shared_ptr<const ClaimNode> node_;  // null: the hardware has not answered yet
@@ -131,7 +140,9 @@ class ClaimService {
   TimePoint published_at_{};
   std::optional<TimePoint> next_;
   TimePoint look_at_server_{};
+  std::optional<TimePoint> sweep_at_;  // nullopt: this agent has not served yet
   std::optional<SlicePublisher> publisher_;
+  std::optional<ClaimStatusWriter> status_writer_;
   std::optional<Retrier> starter_;  // last: its thread uses the others
 };
 

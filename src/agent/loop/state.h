@@ -91,6 +91,10 @@ struct ClaimStanding {
   // GPUs on which MIG instances are made for claims. nullopt: not known yet, so nothing new is
   // published.
   std::optional<std::set<gpu::GpuUuid>> cut = std::set<gpu::GpuUuid>();
+  // For people; empty: nothing is wrong. What the Node's label has instead of a mode; what of the
+  // slices this cluster does not keep.
+  std::string label_trouble;
+  std::string gates_off;
   bool operator==(const ClaimStanding&) const = default;
 };
 

@@ -26,6 +26,9 @@ class Kubelet final : public cluster::PodResources {
     if (away) return fail(Code::kUnavailable, "no such socket");
     return held;
   }
+  Result<std::vector<cluster::HeldClaim>> claims() override {
+    return std::vector<cluster::HeldClaim>();
+  }
   Result<std::vector<cluster::HeldDevices>> remembered() override { return held; }
   Result<cluster::AllocatableDevices> allocatable() override {
     if (away) return fail(Code::kUnavailable, "no such socket");

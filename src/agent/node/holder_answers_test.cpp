@@ -23,6 +23,9 @@ class SlowKubelet final : public cluster::PodResources {
     changed_.wait(lock, [&] { return let_go_ >= question; });
     return std::vector<cluster::HeldDevices>(static_cast<std::size_t>(question));
   }
+  Result<std::vector<cluster::HeldClaim>> claims() override {
+    return std::vector<cluster::HeldClaim>();
+  }
   Result<std::vector<cluster::HeldDevices>> remembered() override {
     return std::vector<cluster::HeldDevices>();
   }

@@ -34,7 +34,7 @@ bool says(const cluster::Node& node, const cluster::NodeCondition& wanted) {
 
 std::string patch_text(const cluster::NodeCondition& condition, bool transition,
                        std::chrono::system_clock::time_point now) {
-  const auto time = cluster::micro_time(now).substr(0, 19) + "Z";  // whole seconds
+  const auto time = cluster::whole_second_time(now);
   json::Value entry = {{"type", condition.type},
                        {"status", condition.status},
                        {"reason", condition.reason},

@@ -7,6 +7,7 @@
 #include <thread>
 #include <tuple>
 
+#include "base/fs.h"
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
