@@ -187,7 +187,7 @@ def test_an_unhealthy_gpu_gets_no_claim_until_it_heals(lab, release):
 def test_a_claim_says_what_it_got_and_how_it_is(lab, release):
     """In status.devices, and on the Pod by kubelet's health stream. Its claim tolerates the taint, so it stays."""
     exactly = share("23034Mi", 50)["exactly"]
-    stays = {"tolerations": [{"key": "tranche.dev/unhealthy", "operator": "Exists"}]}
+    stays = {"tolerations": [{"key": "tranche.dev/unhealthy", "operator": "Exists", "effect": "NoExecute"}]}
     held = template("held", {"name": "gpu", "exactly": exactly | stays})
 
     def ready(claim: str) -> tuple[str, str]:
