@@ -41,6 +41,10 @@ inline constexpr Kind kSecret{"", "v1", "secrets", "Secret", true};
 inline constexpr Kind kMutatingWebhookConfiguration{"admissionregistration.k8s.io", "v1",
                                                     "mutatingwebhookconfigurations",
                                                     "MutatingWebhookConfiguration", false};
+inline constexpr Kind kValidatingWebhookConfiguration{"admissionregistration.k8s.io", "v1",
+                                                      "validatingwebhookconfigurations",
+                                                      "ValidatingWebhookConfiguration", false};
+inline constexpr Kind kResourceQuota{"", "v1", "resourcequotas", "ResourceQuota", true};
 // Workloads with a Pod template; DaemonSets below.
 inline constexpr Kind kReplicationController{"", "v1", "replicationcontrollers",
                                              "ReplicationController", true};

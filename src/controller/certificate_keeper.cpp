@@ -44,11 +44,21 @@ CertificateKeeper::CertificateKeeper(cluster::Objects& objects, Options options,
            .selection = {.field_selector = "metadata.name=" + options_.configuration},
            .backoff = options_.watch_backoff},
           [this](const cluster::CacheChange&) { rounds_.ask(kCertificates); }, log) {
+  if (options_.has_validating) {
+    validating_.emplace(
+        objects,
+        cluster::WatchCache::Options{
+            .kind = cluster::kValidatingWebhookConfiguration,
+            .selection = {.field_selector = "metadata.name=" + options_.configuration},
+            .backoff = options_.watch_backoff},
+        [this](const cluster::CacheChange&) { rounds_.ask(kCertificates); }, log);
+  }
   rounds_.ask(kCertificates);
 }
 
 std::optional<std::string> CertificateKeeper::trouble() const {
-  for (const auto* cache : {&secrets_, &configurations_}) {
+  for (const auto* cache : {&secrets_, &configurations_, validating_ ? &*validating_ : nullptr}) {
+    if (cache == nullptr) continue;
     if (const auto failure = cache->failure()) return failure->message();
     if (!cache->synced()) return "the API server has not answered yet";
   }
@@ -65,7 +75,10 @@ Result<Rounds::Next> CertificateKeeper::visit(const std::stop_token& stop) {
   // A new authority is published before anything of its is served. What cannot be read is not: an
   // API server would refuse it, and the Secret would stay as it is.
   const bool is_good = http::split_certificates(keys.authorities).has_value();
-  if (is_good) TRY(publish(keys.authorities, call));
+  if (is_good) TRY(publish(cluster::kMutatingWebhookConfiguration, keys.authorities, call));
+  if (is_good && options_.has_validating) {
+    TRY(publish(cluster::kValidatingWebhookConfiguration, keys.authorities, call));
+  }
   ASSIGN_OR_RETURN(const auto change, next_keys(keys, options_.rules, clock_.wall_now(), is_good));
   if (!change) return look_at_keys_every(options_.rules);
   const cluster::Patch patch{.type = cluster::PatchType::kMerge,
@@ -80,16 +93,16 @@ Result<Rounds::Next> CertificateKeeper::visit(const std::stop_token& stop) {
   return std::chrono::milliseconds(0);
 }
 
-Result<void> CertificateKeeper::publish(const std::string& authorities, const cluster::Call& call) {
+Result<void> CertificateKeeper::publish(const cluster::Kind& kind, const std::string& authorities,
+                                        const cluster::Call& call) {
   const cluster::ObjectKey key{.ns = {}, .name = options_.configuration};
-  const auto name = fmt::format("MutatingWebhookConfiguration {}", key.name);
-  auto now = objects_.get(cluster::kMutatingWebhookConfiguration, key, call);
+  const auto name = fmt::format("{} {}", kind.kind, key.name);
+  auto now = objects_.get(kind, key, call);
   if (!now) return std::unexpected(explained(std::move(now).error(), name));
   ASSIGN_OR_RETURN(auto patch, trust_patch(*now, authorities));
   if (!patch) return {};
-  auto written =
-      objects_.patch(cluster::kMutatingWebhookConfiguration, key,
-                     {.type = cluster::PatchType::kJson, .json = *std::move(patch)}, call);
+  auto written = objects_.patch(
+      kind, key, {.type = cluster::PatchType::kJson, .json = *std::move(patch)}, call);
   if (!written) return std::unexpected(std::move(written).error().with_context(name));
   return {};
 }

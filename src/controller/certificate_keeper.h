@@ -1,8 +1,7 @@
 #pragma once
 // Keeps the webhook's certificates: makes them, renews them in time (webhook_keys.h), stores them
 // in a Secret by compare-and-swap, and tells API servers whom to trust. The chart makes the Secret,
-// empty, and the MutatingWebhookConfiguration; a right to make Secrets would be a right to
-// make tokens.
+// empty, and the webhook configurations; a right to make Secrets would be a right to make tokens.
 //
 // A Secret that was damaged or emptied is made anew, with a warning. Only the leader writes; every
 // replica serves what the Secret holds (fraction_webhook.h).
@@ -29,6 +28,8 @@ class CertificateKeeper : public Worker {
   struct Options {
     cluster::ObjectKey secret;
     std::string configuration;  // the MutatingWebhookConfiguration
+    // A ValidatingWebhookConfiguration of the same name is there too.
+    bool has_validating = false;
     WebhookKeyRules rules;
     // How much longer this process may write. Nothing is begun when the time is over. Empty: for
     // ever.
@@ -46,7 +47,8 @@ class CertificateKeeper : public Worker {
 
  private:
   Result<Rounds::Next> visit(const std::stop_token& stop);
-  Result<void> publish(const std::string& authorities, const cluster::Call& call);
+  Result<void> publish(const cluster::Kind& kind, const std::string& authorities,
+                       const cluster::Call& call);
 
   cluster::Objects& objects_;
   const Options options_;
@@ -56,6 +58,7 @@ class CertificateKeeper : public Worker {
   // Last: their threads ask for rounds.
   cluster::WatchCache secrets_;
   cluster::WatchCache configurations_;
+  std::optional<cluster::WatchCache> validating_;
 };
 
 // The worker's context sets `options.time_left`.

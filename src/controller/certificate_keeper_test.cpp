@@ -34,11 +34,12 @@ class CertificateKeeperTest : public testing::Test {
     objects_.put(cluster::kMutatingWebhookConfiguration,
                  json{{"metadata", {{"name", "webhook"}}}, {"webhooks", webhooks}}.dump());
   }
-  void start() {
+  void start(bool has_validating = false) {
     keeper_.emplace(
         objects_,
         CertificateKeeper::Options{.secret = kSecretKey,
                                    .configuration = "webhook",
+                                   .has_validating = has_validating,
                                    .rules = {.hosts = {"webhook.tranche.svc"}, .life = 1h},
                                    .watch_backoff = {.first = 1ms, .longest = 4ms},
                                    .backoff = {.first = 1ms, .longest = 4ms}},
@@ -71,6 +72,22 @@ TEST_F(CertificateKeeperTest, FillsTheSecretAndTellsApiServers) {
   EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
   EXPECT_TRUE(http::is_for_host(keys().certificate, "webhook.tranche.svc"));
   EXPECT_EQ(log_.count("damaged"), 0);
+}
+
+TEST_F(CertificateKeeperTest, TellsThemOfBothKindsOfWebhooks) {
+  const auto& kind = cluster::kValidatingWebhookConfiguration;
+  const json webhook = {{"name", "claims.tranche.dev"}, {"clientConfig", json::object()}};
+  put_secret(json::object());
+  put_configuration();
+  start(true);
+  EXPECT_TRUE(test::eventually([&] { return log_.count("ValidatingWebhookConfiguration") > 0; }));
+  objects_.put(
+      kind, json{{"metadata", {{"name", "webhook"}}}, {"webhooks", json::array({webhook})}}.dump());
+  EXPECT_TRUE(test::eventually([&] {
+    const auto now = json::parse(objects_.text(kind, kConfigurationKey));
+    return is_trusted() && now["webhooks"][0]["clientConfig"].value("caBundle", "") ==
+                               encode_base64(keys().authorities);
+  }));
 }
 
 TEST_F(CertificateKeeperTest, KeepsWhatIsGood) {

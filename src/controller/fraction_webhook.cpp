@@ -41,6 +41,8 @@ FractionWebhook::FractionWebhook(cluster::Objects& objects, const FleetWatch& fl
 Result<void> FractionWebhook::listen() {
   http::Server::Options options{.address = options_.address, .port = options_.port};
   options.max_body_bytes = admission::kLongestReview;
+  // Who waits for the API server keeps nobody else waiting.
+  if (options_.review_claim) options.handlers *= 3;
   ASSIGN_OR_RETURN(auto server, http::Server::open(std::move(options),
                                                    [this](const auto& request, const auto& stop) {
                                                      return answer(request, stop);
@@ -91,9 +93,12 @@ http::Response FractionWebhook::answer(const http::Request& request, const std::
     const auto why = trouble();
     return {.status = why ? 503 : 200, .body = why.value_or("ok")};
   }
-  if (request.path != "/fractions") return {.status = 404, .body = "there is /fractions alone"};
+  const bool is_claim = options_.review_claim && request.path == "/quota";
+  if (!is_claim && request.path != "/fractions") {
+    return {.status = 404, .body = "reviews of Pods and workloads go to /fractions"};
+  }
   if (request.method != "POST") return {.status = 405, .body = "POST an AdmissionReview"};
-  return review(request.body, stop);
+  return is_claim ? options_.review_claim(request.body, stop) : review(request.body, stop);
 }
 
 http::Response FractionWebhook::review(const std::string& body, const std::stop_token& stop) {

@@ -5,6 +5,7 @@
 // that the Secret holds (certificate_keeper.h).
 //
 //     POST /fractions   AdmissionReview
+//     POST /quota       the same, where Options::review_claim is given (quota_webhook.h)
 //     GET  /readyz      200 once it has a certificate and knows the cluster's GPUs
 //     GET  /healthz     200
 //
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,6 +42,9 @@ class FractionWebhook : public Worker {
     admission::ClaimOptions claim = {};
     // Of one namespace, before others are refused: nobody needs so many different shares.
     std::size_t most_templates = 500;
+    // Answers to another kind of reviews, on the same port.
+    std::function<http::Response(const std::string& body, const std::stop_token&)> review_claim =
+        {};
     Backoff watch_backoff = {};
     Backoff backoff = {};
   };

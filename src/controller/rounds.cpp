@@ -24,6 +24,11 @@ void Rounds::ask(const std::string& name) {
   changed_.notify_all();
 }
 
+void Rounds::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
 // The name that is due; nullopt: stop.
 std::optional<std::string> Rounds::wait(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);

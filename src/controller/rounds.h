@@ -35,6 +35,8 @@ class Rounds {
 
   // Thread-safe.
   void ask(const std::string& name);
+  // Ends the visits, and waits for the one under way. Who asks afterwards asks for nothing.
+  void stop();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -19,6 +19,10 @@
 #include "controller/mig_pools.h"
 #include "controller/mig_waiting.h"
 #include "controller/policy_controller.h"
+#include "controller/quota_keeper.h"
+#include "controller/quota_watch.h"
+#include "controller/quota_webhook.h"
+#include "controller/share_book.h"
 #include "controller/share_templates.h"
 #include "controller/template_collector.h"
 #include "controller/worker_set.h"
@@ -102,16 +106,37 @@ struct ShareFacts {
   ShareTemplates templates;
 };
 
+// What counting shares needs beside them.
+struct ShareCounting {
+  ShareCounting(const WorkerContext& context, const FleetWatch& fleet, std::string configuration)
+      : quotas(context.objects, {}, {}, context.log),
+        book(context.objects, fleet, {.configuration = std::move(configuration)}, context.clock,
+             context.log),
+        webhook(fleet, quotas, book, {}, context.log) {}
+
+  QuotaWatch quotas;
+  ShareBook book;
+  QuotaWebhook webhook;
+};
+
+// `counting`: null where shares are not counted.
 void plan_fractions(const config::ControllerOptions& options, ShareFacts& facts,
-                    std::vector<WorkerPlan>& plans) {
+                    ShareCounting* counting, std::vector<WorkerPlan>& plans) {
   const auto& webhook = *options.webhook;
   const cluster::ObjectKey secret{.ns = options.ns, .name = webhook.secret};
-  plans.push_back(
-      plan_fraction_webhook(facts.fleet, facts.templates,
-                            {.address = webhook.address, .port = webhook.port, .secret = secret}));
+  FractionWebhook::Options served{
+      .address = webhook.address, .port = webhook.port, .secret = secret};
+  if (counting != nullptr) {
+    served.review_claim = [counting](const std::string& body, const std::stop_token& stop) {
+      return counting->webhook.answer(body, stop);
+    };
+    plans.push_back(plan_quota_keeper(counting->book, {}));
+  }
+  plans.push_back(plan_fraction_webhook(facts.fleet, facts.templates, std::move(served)));
   plans.push_back(
       plan_certificates({.secret = secret,
                          .configuration = webhook.configuration,
+                         .has_validating = webhook.counts_shares,
                          .rules = {.hosts = webhook.hosts, .life = webhook.certificate_life}}));
   plans.push_back(plan_template_collector(facts.fleet, facts.templates, {}));
 }
@@ -120,9 +145,13 @@ int work(const WorkerContext& context, const config::ControllerOptions& options,
   const auto instance = identity(options);
   auto plans = plan(options, instance);
   std::optional<ShareFacts> facts;
+  std::optional<ShareCounting> counting;
   if (options.webhook) {
     facts.emplace(context);
-    plan_fractions(options, *facts, plans);
+    if (options.webhook->counts_shares) {
+      counting.emplace(context, facts->fleet, options.webhook->configuration);
+    }
+    plan_fractions(options, *facts, counting ? &*counting : nullptr, plans);
   }
   for (const auto& one : plans) context.log.info(one.purpose);
   std::optional<Candidate> candidate;

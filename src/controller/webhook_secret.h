@@ -1,6 +1,6 @@
 #pragma once
-// The Secret that holds the webhook's keys, and the MutatingWebhookConfiguration that tells API
-// servers whom to trust: their texts, read and written. Pure.
+// The Secret that holds the webhook's keys, and the webhook configurations that tell API servers
+// whom to trust: their texts, read and written. Pure.
 
 #include <optional>
 #include <string>

@@ -13,15 +13,13 @@ using json::Fields;
 constexpr std::string_view kVersion = "gpu-shares/v1";
 constexpr std::int64_t kMostPermille = std::int64_t{1} << 40U;
 
-Entry read_entry(const Fields& fields) {
-  Entry entry{.permille = fields.need_number("permille", 0, kMostPermille),
-              .reserved_at = {},
-              .is_seen = fields.need<bool>("seen")};
-  const auto time = cluster::parse_time(fields.need<std::string>("reservedAt"));
+Entry read_reservation(const Fields& fields) {
+  Entry entry{.permille = fields.need_number("permille", 0, kMostPermille)};
+  const auto time = cluster::parse_time(fields.need<std::string>("at"));
   if (time) {
     entry.reserved_at = *time;
   } else {
-    fields.refuse("reservedAt", "is no time");
+    fields.refuse("at", "is no time");
   }
   return entry;
 }
@@ -44,8 +42,12 @@ Result<Ledger> parse_ledger(std::string_view text) {
     Ledger ledger;
     if (top.need<std::string>("version") != kVersion) top.refuse("version", "is another");
     const auto claims = top.need_object("claims");
-    for (const auto& member : claims.view().members()) {
-      ledger.claims[member.key] = read_entry(claims.need_object(member.key));
+    for (const auto& [uid, value, begin, end] : claims.view().members()) {
+      ledger.claims[uid] = {.permille = claims.need_number(uid, 0, kMostPermille), .is_seen = true};
+    }
+    const auto reserved = top.need_object("reserved");
+    for (const auto& [uid, value, begin, end] : reserved.view().members()) {
+      ledger.claims[uid] = read_reservation(reserved.need_object(uid));
     }
     return ledger;
   });
@@ -53,14 +55,18 @@ Result<Ledger> parse_ledger(std::string_view text) {
 
 std::string to_text(const Ledger& ledger) {
   auto claims = json::Value::object();
+  auto reserved = json::Value::object();
   for (const auto& [uid, entry] : ledger.claims) {
-    auto& value = claims[uid];
-    value["permille"] = entry.permille;
-    value["reservedAt"] = cluster::micro_time(entry.reserved_at);
-    value["seen"] = entry.is_seen;
+    if (entry.is_seen) {
+      claims[uid] = entry.permille;
+    } else {
+      reserved[uid] = {{"at", cluster::micro_time(entry.reserved_at)},
+                       {"permille", entry.permille}};
+    }
   }
   auto root = json::Value::object();
   root["claims"] = std::move(claims);
+  root["reserved"] = std::move(reserved);
   root["version"] = kVersion;
   return root.text();
 }
@@ -75,9 +81,7 @@ Ledger reconcile(Ledger ledger, const std::map<std::string, std::int64_t>& live,
     return !live.contains(uid) && !may_come;
   });
   for (const auto& [uid, permille] : live) {
-    const auto [at, is_new] = ledger.claims.try_emplace(uid, Entry{.reserved_at = now});
-    at->second.permille = permille;
-    at->second.is_seen = true;
+    ledger.claims[uid] = {.permille = permille, .is_seen = true};
   }
   return ledger;
 }

@@ -4,8 +4,8 @@
 // resourceVersion that he read, so that of two who reserve at the same time one reads again
 // (decision 41). Pure: this is the value, its text, and how it follows what is there.
 //
-//     {"claims":{"<uid>":{"permille":500,"reservedAt":"<RFC
-//     3339>","seen":true}},"version":"gpu-shares/v1"}
+//     {"claims": {"<uid>": 500}, "reserved": {"<uid>": {"at": "<RFC 3339>", "permille": 250}},
+//      "version": "gpu-shares/v1"}
 
 #include <chrono>
 #include <cstddef>
@@ -21,15 +21,15 @@ namespace tranche::admission::quota {
 
 struct Entry {
   std::int64_t permille = 0;
-  cluster::WallTime reserved_at;
+  cluster::WallTime reserved_at = {};  // not stored of a claim that was there
   // The claim was there. One that never came (another admission refused it) is forgotten.
   bool is_seen = false;
   bool operator==(const Entry&) const = default;
 };
 
 struct Ledger {
-  // So many fit into an object of the API server several times over.
-  static constexpr std::size_t kMost = 5000;
+  // The text of so many fits into the annotations of an object, 256 KiB, however they stand.
+  static constexpr std::size_t kMost = 2000;
   // A claim is there within moments of its admission, or never.
   static constexpr std::chrono::minutes kComes{1};
 

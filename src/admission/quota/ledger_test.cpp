@@ -1,5 +1,6 @@
 #include "admission/quota/ledger.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,14 +15,15 @@ using testing::UnorderedElementsAre;
 
 const cluster::WallTime kNow{seconds(1'800'000'000)};
 
-Entry entry(std::int64_t permille, bool is_seen, seconds ago = seconds(0)) {
-  return {.permille = permille, .reserved_at = kNow - ago, .is_seen = is_seen};
+Entry seen(std::int64_t permille) { return {.permille = permille, .is_seen = true}; }
+Entry reserved(std::int64_t permille, seconds ago) {
+  return {.permille = permille, .reserved_at = kNow - ago};
 }
 
 TEST(Ledger, IsReadAsItWasWritten) {
   Ledger ledger;
   EXPECT_EQ(parse_ledger(to_text(ledger)), ledger);
-  ledger.claims = {{"a-b", entry(500, true)}, {"c", entry(0, false, seconds(7))}};
+  ledger.claims = {{"a-b", seen(500)}, {"c", reserved(0, seconds(7))}};
   EXPECT_EQ(parse_ledger(to_text(ledger)), ledger);
 }
 
@@ -30,30 +32,40 @@ TEST(Ledger, WhatIsTornIsNotEmpty) {
       "",
       "{}",
       "[]",
-      R"({"claims":{},"version":"gpu-shares/v2"})",
-      R"({"claims":{"a":{"permille":-1,"reservedAt":"2026-01-01T00:00:00Z","seen":true}},"version":"gpu-shares/v1"})",
-      R"({"claims":{"a":{"permille":1,"reservedAt":"today","seen":true}},"version":"gpu-shares/v1"})",
-      R"({"claims":{"a":{"permille":1,"seen":true}},"version":"gpu-shares/v1"})",
+      R"({"claims":{},"reserved":{},"version":"gpu-shares/v2"})",
+      R"({"claims":{},"version":"gpu-shares/v1"})",
+      R"({"claims":{"a":-1},"reserved":{},"version":"gpu-shares/v1"})",
+      R"({"claims":{"a":"1"},"reserved":{},"version":"gpu-shares/v1"})",
+      R"({"claims":{},"reserved":{"a":{"permille":1,"at":"today"}},"version":"gpu-shares/v1"})",
+      R"({"claims":{},"reserved":{"a":{"permille":1}},"version":"gpu-shares/v1"})",
   };
   for (const auto* text : texts) EXPECT_FALSE(parse_ledger(text)) << text;
+}
+
+TEST(Ledger, AFullOneFitsIntoAnAnnotation) {
+  Ledger ledger;
+  for (std::size_t i = 0; i < Ledger::kMost; ++i) {
+    ledger.claims[fmt::format("{:036}", i)] = reserved(8000, seconds(1));
+  }
+  EXPECT_LT(to_text(ledger).size(), 250U << 10U);
 }
 
 TEST(Ledger, ItsSumDoesNotWrap) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   Ledger ledger;
-  ledger.claims = {{"a", entry(kMost, true)}, {"b", entry(kMost, true)}};
+  ledger.claims = {{"a", seen(kMost)}, {"b", seen(kMost)}};
   EXPECT_EQ(ledger.permille(), kMost);
 }
 
 TEST(Ledger, FollowsWhatIsThere) {
   Ledger ledger;
   ledger.claims = {
-      {"lives", entry(500, true)},
-      {"ended", entry(500, true)},
-      {"on its way", entry(250, false, seconds(5))},
-      {"came", entry(250, false, seconds(5))},
-      {"never came", entry(250, false, seconds(90))},
-      {"reserved by a clock that was set back", entry(250, false, -seconds(3600))},
+      {"lives", seen(500)},
+      {"ended", seen(500)},
+      {"on its way", reserved(250, seconds(5))},
+      {"came", reserved(250, seconds(5))},
+      {"never came", reserved(250, seconds(90))},
+      {"reserved by a clock that was set back", reserved(250, -seconds(3600))},
   };
   const auto after =
       reconcile(ledger, {{"lives", 500}, {"came", 250}, {"before us", 750}}, kNow).claims;
@@ -66,7 +78,7 @@ TEST(Ledger, FollowsWhatIsThere) {
 
 TEST(Ledger, AClaimHoldsWhatItIsChargedNow) {
   Ledger ledger;
-  ledger.claims = {{"a", entry(1000, true)}};
+  ledger.claims = {{"a", seen(1000)}};
   EXPECT_EQ(reconcile(ledger, {{"a", 400}}, kNow).permille(), 400);
   EXPECT_EQ(reconcile(reconcile(ledger, {{"a", 400}}, kNow), {}, kNow), Ledger());
 }

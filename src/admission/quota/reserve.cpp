@@ -3,24 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
+#include "admission/quota/own_quota.h"
 #include "base/printable.h"
 
 namespace tranche::admission::quota {
 namespace {
+
+constexpr std::size_t kLongestUid = 36;
 
 std::int64_t saturated(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-// 2500 -> "2.5"
-std::string gpus(std::int64_t permille) {
-  auto text = fmt::format("{}.{:03}", permille / 1000, permille % 1000);
-  while (text.ends_with('0')) text.pop_back();
-  if (text.ends_with('.')) text.pop_back();
-  return text;
+// Of an API server it is a UUID. It is stored, so nothing else may come in.
+bool is_uid(const std::string& text) {
+  return !text.empty() && text.size() <= kLongestUid && std::ranges::all_of(text, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
+  });
 }
 
 std::unexpected<Error> beyond(const Limit& limit, const Reservation& asked, std::int64_t shares) {
@@ -28,9 +31,9 @@ std::unexpected<Error> beyond(const Limit& limit, const Reservation& asked, std:
       Code::kFailedPrecondition,
       fmt::format("claim \"{}\" asks for {} of a GPU, and namespace {} may have {} GPUs "
                   "(ResourceQuota {}, {}): whole GPUs take {}, shares {}",
-                  printable(asked.claim, 253), gpus(asked.permille), printable(asked.ns, 63),
-                  gpus(limit.hard), printable(limit.quota, 253), kQuotaResource, gpus(limit.used),
-                  gpus(shares)),
+                  printable(asked.claim, 253), gpus_text(asked.permille), printable(asked.ns, 63),
+                  gpus_text(limit.hard), printable(limit.quota, 253), kQuotaResource,
+                  gpus_text(limit.used), gpus_text(shares)),
       fmt::format("end Pods that hold some (kubectl get resourceclaims -n {}), or have the quota "
                   "raised",
                   printable(asked.ns, 63)));
@@ -40,7 +43,7 @@ std::unexpected<Error> beyond(const Limit& limit, const Reservation& asked, std:
 
 Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Reservation& asked,
                        cluster::WallTime now) {
-  if (asked.uid.empty()) {
+  if (!is_uid(asked.uid)) {
     return fail(Code::kInvalidArgument,
                 fmt::format("claim \"{}\" has no uid", printable(asked.claim, 253)));
   }

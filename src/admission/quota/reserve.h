@@ -22,7 +22,7 @@ struct Reservation {
 
 // The ledger with the claim in it. Asked again for the same claim, the same: an API server may ask
 // twice. kFailedPrecondition: a limit is reached, with the reason, or the ledger is full.
-// kInvalidArgument: the claim has no uid.
+// kInvalidArgument: the claim has no uid, or one that is none.
 Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Reservation& asked,
                        cluster::WallTime now);
 

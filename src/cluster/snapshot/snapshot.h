@@ -30,7 +30,6 @@
 namespace tranche::cluster {
 
 inline constexpr Kind kNamespace{"", "v1", "namespaces", "Namespace", false};
-inline constexpr Kind kResourceQuota{"", "v1", "resourcequotas", "ResourceQuota", true};
 inline constexpr Kind kPodDisruptionBudget{"policy", "v1", "poddisruptionbudgets",
                                            "PodDisruptionBudget", true};
 

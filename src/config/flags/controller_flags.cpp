@@ -49,6 +49,13 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .help = "serve the admission webhook that turns fractions of nvidia.com/gpu into claims, keep "
              "its certificates and the ResourceClaimTemplates of the shares",
      .uses = kUseController},
+    {.name = "fractions-quota",
+     .environment = kNames<"TRANCHE_FRACTIONS_QUOTA">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "count shares of GPUs against each namespace's ResourceQuota of "
+             "requests.nvidia.com/gpu, by a second webhook for ResourceClaims (with --fractions)",
+     .uses = kUseController},
     {.name = "webhook-listen",
      .environment = kNames<"TRANCHE_WEBHOOK_LISTEN">,
      .default_text = ":8443",
@@ -70,7 +77,8 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
     {.name = "webhook-configuration",
      .environment = kNames<"TRANCHE_WEBHOOK_CONFIGURATION">,
      .default_text = "tranche-webhook",
-     .help = "MutatingWebhookConfiguration whose caBundle the controller writes",
+     .help = "MutatingWebhookConfiguration whose caBundle the controller writes; with "
+             "--fractions-quota also the ValidatingWebhookConfiguration of that name",
      .uses = kUseController},
     {.name = "webhook-certificate-life",
      .environment = kNames<"TRANCHE_WEBHOOK_CERTIFICATE_LIFE">,

@@ -113,8 +113,15 @@ void read_hosts(OptionReader& reader, WebhookOptions& options) {
 }
 
 std::optional<WebhookOptions> read_webhook(OptionReader& reader) {
-  if (!reader.get<bool>("fractions")) return std::nullopt;
-  WebhookOptions options;
+  const bool counts_shares = reader.get<bool>("fractions-quota");
+  if (!reader.get<bool>("fractions")) {
+    if (counts_shares) {
+      reader.error("fractions-quota", "shares are counted by the webhook for fractions",
+                   "give --fractions too");
+    }
+    return std::nullopt;
+  }
+  WebhookOptions options{.counts_shares = counts_shares};
   read_listen(reader, options);
   read_hosts(reader, options);
   options.secret = name(reader, "webhook-secret", "the Secret of the certificates");

@@ -23,6 +23,7 @@ struct WebhookOptions {
   std::string secret = "tranche-webhook";
   std::string configuration = "tranche-webhook";
   std::chrono::seconds certificate_life = std::chrono::hours(2160);
+  bool counts_shares = false;  // against the quotas of namespaces
   bool operator==(const WebhookOptions&) const = default;
 };
 

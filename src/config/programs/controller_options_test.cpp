@@ -76,14 +76,16 @@ TEST(ControllerOptions, OneWithAWebhookNeedsNoPolicy) {
                                                       {"webhook-hosts", "w.tranche.svc,::1"},
                                                       {"webhook-secret", "keys"},
                                                       {"webhook-configuration", "hook"},
-                                                      {"webhook-certificate-life", "24h"}}});
+                                                      {"webhook-certificate-life", "24h"},
+                                                      {"fractions-quota", "true"}}});
   ASSERT_TRUE(all) << all.error().message();
   EXPECT_EQ(all->webhook, (WebhookOptions{.address = "::1",
                                           .port = 0,
                                           .hosts = {"w.tranche.svc", "::1"},
                                           .secret = "keys",
                                           .configuration = "hook",
-                                          .certificate_life = std::chrono::hours(24)}));
+                                          .certificate_life = std::chrono::hours(24),
+                                          .counts_shares = true}));
 }
 
 class ControllerRefuses : public testing::TestWithParam<Refused> {};
@@ -105,6 +107,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"WebhookWithoutHosts",
                 {.flags = {{"namespace", "a"}, {"fractions", "true"}}},
                 {"give --webhook-hosts=SERVICE.NAMESPACE.svc"}},
+        Refused{"CountingWithoutAWebhook",
+                {.flags = {{"namespace", "a"}, {"fractions-quota", "true"}}},
+                {"give --fractions too"}},
         Refused{"WebhookOddly",
                 {.flags = {{"namespace", "a"},
                            {"fractions", "true"},

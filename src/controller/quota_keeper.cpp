@@ -1,0 +1,105 @@
+#include "controller/quota_keeper.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "admission/quota/ledger.h"
+
+namespace tranche::controller {
+namespace {
+
+// A list of the namespace's claims, page by page, and a write.
+constexpr std::chrono::seconds kLongestSettling{30};
+// After a reservation has run out.
+constexpr std::chrono::seconds kAfter{1};
+
+}  // namespace
+
+QuotaKeeper::QuotaKeeper(cluster::Objects& objects, ShareBook& book, Options options,
+                         const Clock& clock, const Log& log)
+    : book_(book),
+      options_(std::move(options)),
+      clock_(clock),
+      rounds_(log, options_.backoff, [this](const std::string& ns, const std::stop_token& stop) {
+        return visit(ns, stop);
+      }) {
+  quotas_.emplace(
+      objects, options_.watch_backoff,
+      [this](const std::string& ns) {
+        if (!ns.empty()) rounds_.ask(ns);
+      },
+      log);
+  // A claim may name the class anywhere; whether it asks for it is seen when it is charged.
+  claims_.emplace(
+      objects,
+      cluster::WatchCache::Options{.kind = cluster::kResourceClaim,
+                                   .kind_may_be_missing = true,
+                                   .reduce =
+                                       [name = options_.device_class](const std::string& text) {
+                                         return std::string(text.contains(name) ? "ours" : "");
+                                       },
+                                   .in_pages = true,
+                                   .backoff = options_.watch_backoff},
+      [this](const cluster::CacheChange& change) {
+        if (!change.object.json.empty()) rounds_.ask(change.object.key.ns);
+      },
+      log);
+  is_ready_ = true;
+}
+
+QuotaKeeper::~QuotaKeeper() { rounds_.stop(); }
+
+std::optional<std::string> QuotaKeeper::trouble() const {
+  if (const auto why = quotas_->trouble()) return why;
+  if (const auto failure = claims_->failure()) return failure->message();
+  if (!claims_->synced()) return "the API server has not answered yet";
+  return std::nullopt;
+}
+
+Result<Rounds::Next> QuotaKeeper::visit(const std::string& ns, const std::stop_token& stop) {
+  if (!is_ready_) return options_.spacing;
+  const auto now = clock_.now();
+  const auto last = visited_.find(ns);
+  if (last != visited_.end() && now - last->second < options_.spacing) return options_.spacing;
+  if (!quotas_->may_matter(ns)) {
+    visited_.erase(ns);
+    empty_since_.erase(ns);
+    return std::nullopt;
+  }
+  ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestSettling, options_.time_left, stop));
+  visited_[ns] = now;
+  const auto empty = empty_since_.find(ns);
+  const bool may_go = empty != empty_since_.end() && now - empty->second >= options_.stays;
+  ASSIGN_OR_RETURN(const auto holds, book_.settle(ns, may_go, call));
+  if (holds != ShareBook::Holds::kNothing) empty_since_.erase(ns);
+  switch (holds) {
+    case ShareBook::Holds::kNoQuota:
+      return std::nullopt;
+    case ShareBook::Holds::kNothing:
+      if (may_go) return std::nullopt;
+      empty_since_.try_emplace(ns, now);
+      return std::min(options_.look, options_.stays);
+    case ShareBook::Holds::kReservations:
+      return std::min<std::chrono::milliseconds>(options_.look,
+                                                 admission::quota::Ledger::kComes + kAfter);
+    case ShareBook::Holds::kClaims:
+      break;
+  }
+  return options_.look;
+}
+
+WorkerPlan plan_quota_keeper(ShareBook& book, QuotaKeeper::Options options) {
+  return {.name = "quotas",
+          .needs_leadership = true,
+          .purpose = "counting shares of GPUs against the quotas of namespaces",
+          .start = [&book, options = std::move(options)](
+                       const WorkerContext& context) -> std::unique_ptr<Worker> {
+            auto own = options;
+            own.time_left = context.time_left;
+            return std::make_unique<QuotaKeeper>(context.objects, book, std::move(own),
+                                                 context.clock, context.log);
+          }};
+}
+
+}  // namespace tranche::controller

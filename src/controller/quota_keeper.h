@@ -1,0 +1,77 @@
+#pragma once
+// Keeps the ledgers of shares and our ResourceQuotas (share_book.h) as the claims and the quotas of
+// the cluster are: what has ended is given back, what was there before a quota is counted, a
+// reservation whose claim never came is forgotten, and where nothing is held any more our
+// ResourceQuota goes after a while.
+//
+// The webhook reserves without it. While no controller leads, whole GPUs stay held to what shares
+// left when one led last.
+//
+// Works over the port cluster::Objects on threads of its own. The destructor stops them.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/objects.h"
+#include "cluster/watch_cache.h"
+#include "controller/quota_watch.h"
+#include "controller/rounds.h"
+#include "controller/share_book.h"
+#include "controller/worker.h"
+
+namespace tranche::controller {
+
+class QuotaKeeper : public Worker {
+ public:
+  struct Options {
+    std::string device_class = "gpu-share";
+    // Between two looks at one namespace, however often its claims change.
+    std::chrono::milliseconds spacing{300};
+    // How often what a claim is charged is reckoned again: GPUs of another model may have joined.
+    std::chrono::milliseconds look = std::chrono::minutes(5);
+    // How long a ResourceQuota of ours stays after the last share has gone: Kubernetes takes a
+    // moment to count for a new one.
+    std::chrono::milliseconds stays = std::chrono::minutes(10);
+    // How much longer this process may write. Empty: for ever.
+    std::function<std::chrono::milliseconds()> time_left = {};
+    Backoff watch_backoff = {};
+    Backoff backoff = {};
+  };
+
+  // The references outlive it.
+  QuotaKeeper(cluster::Objects& objects, ShareBook& book, Options options, const Clock& clock,
+              const Log& log);
+  ~QuotaKeeper() override;
+  QuotaKeeper(const QuotaKeeper&) = delete;
+  QuotaKeeper& operator=(const QuotaKeeper&) = delete;
+
+  std::optional<std::string> trouble() const override;
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Result<Rounds::Next> visit(const std::string& ns, const std::stop_token& stop);
+
+  ShareBook& book_;
+  const Options options_;
+  const Clock& clock_;
+  // Of the rounds' thread alone, by namespace.
+  std::map<std::string, Time> visited_;
+  std::map<std::string, Time> empty_since_;
+  std::atomic<bool> is_ready_ = false;  // the watches below are there
+  Rounds rounds_;
+  // Last: their threads ask for rounds.
+  std::optional<QuotaWatch> quotas_;
+  std::optional<cluster::WatchCache> claims_;
+};
+
+// `book` outlives the worker. The worker's context sets `options.time_left`.
+WorkerPlan plan_quota_keeper(ShareBook& book, QuotaKeeper::Options options);
+
+}  // namespace tranche::controller

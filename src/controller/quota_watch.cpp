@@ -1,0 +1,66 @@
+#include "controller/quota_watch.h"
+
+#include <utility>
+
+#include "admission/quota/limit.h"
+#include "admission/quota/own_quota.h"
+#include "base/json.h"
+#include "base/json_value.h"
+
+namespace tranche::controller {
+namespace {
+
+// What cannot be read may be one.
+bool matters(const std::string& text) {
+  const auto root = json::parse(text);
+  if (!root) return true;
+  const auto labels = root->at({"metadata", "labels"});
+  if (labels && labels->find(admission::quota::kOwnQuotaLabel)) return true;
+  const auto limit = admission::quota::read_limit(*root);
+  return !limit || limit->has_value();
+}
+
+std::string reduced(const std::string& text) { return json::Value(matters(text)).text(); }
+
+}  // namespace
+
+QuotaWatch::QuotaWatch(cluster::Objects& objects, const Backoff& backoff,
+                       std::function<void(const std::string& ns)> on_change, const Log& log)
+    : on_change_(std::move(on_change)),
+      cache_(
+          objects,
+          {.kind = cluster::kResourceQuota,
+           .reduce = reduced,
+           .in_pages = true,
+           .backoff = backoff},
+          [this](const cluster::CacheChange& change) { take(change); }, log) {}
+
+void QuotaWatch::take(const cluster::CacheChange& change) {
+  const auto& key = change.object.key;
+  if (change.type != cluster::ChangeType::kSynced) {
+    const bool is_there = change.type != cluster::ChangeType::kDeleted;
+    const bool now = is_there && change.object.json == "true";
+    const bool before = std::exchange(known_[key], now);
+    if (!is_there) known_.erase(key);
+    if (!before && !now) return;
+    const std::scoped_lock lock(mutex_);
+    auto& count = count_[key.ns];
+    count += int{now} - int{before};
+    if (count == 0) count_.erase(key.ns);
+  }
+  if (on_change_) on_change_(key.ns);
+}
+
+bool QuotaWatch::may_matter(const std::string& ns) const {
+  if (!cache_.synced() || cache_.failure()) return true;
+  const std::scoped_lock lock(mutex_);
+  return count_.contains(ns);
+}
+
+std::optional<std::string> QuotaWatch::trouble() const {
+  if (const auto failure = cache_.failure()) return failure->message();
+  if (!cache_.synced()) return "the API server has not answered yet";
+  return std::nullopt;
+}
+
+}  // namespace tranche::controller

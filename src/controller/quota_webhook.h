@@ -1,0 +1,44 @@
+#pragma once
+// The admission webhook for claims of shares: the API server sends a ResourceClaim that is to be
+// made and names our class, and it is admitted while the namespace's quota of whole GPUs has room
+// for it (share_book.h). Where no quota limits GPUs nothing is asked and nothing is kept. The
+// server is the other webhook's (fraction_webhook.h).
+//
+//     POST /quota   AdmissionReview
+//
+// Thread-safe.
+
+#include <stop_token>
+#include <string>
+
+#include "admission/claim_template.h"
+#include "admission/review.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "controller/fleet_watch.h"
+#include "controller/quota_watch.h"
+#include "controller/share_book.h"
+#include "http/server.h"
+
+namespace tranche::controller {
+
+class QuotaWebhook {
+ public:
+  // The references outlive it.
+  QuotaWebhook(const FleetWatch& fleet, const QuotaWatch& quotas, ShareBook& book,
+               admission::ClaimOptions claim, const Log& log);
+
+  // `body`: the AdmissionReview.
+  http::Response answer(const std::string& body, const std::stop_token& stop);
+
+ private:
+  Result<void> decide(const admission::Review& review, const std::stop_token& stop);
+
+  const FleetWatch& fleet_;
+  const QuotaWatch& quotas_;
+  ShareBook& book_;
+  const admission::ClaimOptions claim_;
+  const Log& log_;
+};
+
+}  // namespace tranche::controller

@@ -1,0 +1,97 @@
+#pragma once
+// The ledgers of shares in the cluster (decision 41): one for each namespace with a quota of whole
+// GPUs, in the ResourceQuota that we keep there (admission/quota/own_quota.h). Every replica of the
+// controller may write: each write is of the resourceVersion that was read, and who comes second
+// reads again.
+//
+// A share is reserved in two writes. The first puts it into the ledger and lowers spec.hard. The
+// second lowers status.hard, by which the API server admits Pods with whole GPUs; Kubernetes would
+// do it a moment later. Both have the counter of those Pods in the same object, so none can come in
+// between. What is freed is left to Kubernetes to raise.
+//
+// The ledger is read before the claims are listed. So a claim that it has seen and that is not in
+// the list has gone, and is not one that the list is too old for.
+//
+// Thread-safe. Works over the port cluster::Objects.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/claim_template.h"
+#include "admission/quota/ledger.h"
+#include "admission/quota/own_quota.h"
+#include "admission/quota/reserve.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/objects.h"
+#include "controller/fleet_watch.h"
+
+namespace tranche::controller {
+
+class ShareBook {
+ public:
+  struct Options {
+    // The ValidatingWebhookConfiguration. Kubernetes deletes our ResourceQuotas when it is deleted.
+    std::string configuration;
+    admission::ClaimOptions claim = {};
+    // How long Kubernetes may take to count what a new ResourceQuota limits.
+    std::chrono::milliseconds count_time = std::chrono::seconds(1);
+    std::chrono::milliseconds first_pause{5};  // after a conflict; then longer
+  };
+
+  // The references outlive it.
+  ShareBook(cluster::Objects& objects, const FleetWatch& fleet, Options options, const Clock& clock,
+            const Log& log);
+
+  // The claim may be admitted. A dry run reserves nothing.
+  //   kFailedPrecondition  a quota is reached; the message is for the user
+  //   kUnavailable         the API server is away, or others write all the time; also before the
+  //                        cluster's GPUs are known
+  Result<void> reserve(const admission::quota::Reservation& asked, bool is_dry_run,
+                       const cluster::Call& call);
+
+  enum class Holds { kNoQuota, kNothing, kClaims, kReservations };
+  // Makes the ledger of the namespace follow its claims and quotas, and our ResourceQuota what they
+  // leave. That goes when there is no quota (any more), and where it `may_go` when nothing is held.
+  Result<Holds> settle(const std::string& ns, bool may_go, const cluster::Call& call);
+
+ private:
+  using Ledger = admission::quota::Ledger;
+  struct Quotas {
+    std::vector<admission::quota::Limit> limits;  // `used` is what any of the quotas has counted
+    std::optional<cluster::Object> object;        // ours
+    std::optional<admission::quota::OwnQuota> own;
+  };
+
+  Result<Quotas> quotas_of(const std::string& ns, const cluster::Call& call);
+  Result<std::map<std::string, std::int64_t>> live_claims(const std::string& ns,
+                                                          const cluster::Call& call);
+  Result<Ledger> with_reservation(const Quotas& quotas, const admission::quota::Reservation& asked,
+                                  const cluster::Call& call);
+  // The following give nullopt or false where somebody else wrote: begin anew.
+  Result<std::optional<cluster::Object>> write(const std::string& ns, const Quotas& quotas,
+                                               const Ledger& ledger, const cluster::Call& call);
+  Result<std::optional<cluster::Object>> make(const std::string& ns, const Quotas& quotas,
+                                              const Ledger& ledger, const cluster::Call& call);
+  Result<bool> try_reserve(const admission::quota::Reservation& asked, bool is_dry_run,
+                           const cluster::Call& call);
+  Result<bool> confirm(cluster::Object object, const admission::quota::Reservation& asked,
+                       const cluster::Call& call);
+  Result<std::optional<Holds>> try_settle(const std::string& ns, bool may_go,
+                                          const cluster::Call& call);
+  Result<bool> remove(const cluster::Object& object, const cluster::Call& call);
+  void take_back(const admission::quota::Reservation& asked, const cluster::Call& call);
+
+  cluster::Objects& objects_;
+  const FleetWatch& fleet_;
+  const Options options_;
+  const Clock& clock_;
+  const Log& log_;
+};
+
+}  // namespace tranche::controller
