@@ -41,10 +41,7 @@ QuotaKeeper::QuotaKeeper(cluster::Objects& objects, ShareBook& book, Options opt
                                        },
                                    .in_pages = true,
                                    .backoff = options_.watch_backoff},
-      [this](const cluster::CacheChange& change) {
-        if (!change.object.json.empty()) rounds_.ask(change.object.key.ns);
-      },
-      log);
+      [this](const cluster::CacheChange& change) { take_claim(change); }, log);
   is_ready_ = true;
 }
 
@@ -57,6 +54,30 @@ std::optional<std::string> QuotaKeeper::trouble() const {
   return std::nullopt;
 }
 
+void QuotaKeeper::take_claim(const cluster::CacheChange& change) {
+  if (change.object.json.empty()) return;
+  if (change.type == cluster::ChangeType::kDeleted) {
+    const std::scoped_lock lock(mutex_);
+    gone_[change.object.key.ns].insert(change.object.uid);
+  }
+  rounds_.ask(change.object.key.ns);
+}
+
+Result<ShareBook::Holds> QuotaKeeper::settle(const std::string& ns, bool may_go,
+                                             const cluster::Call& call) {
+  std::set<std::string> gone;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto node = gone_.extract(ns)) gone = std::move(node.mapped());
+  }
+  auto holds = book_.settle(ns, may_go, gone, call);
+  if (!holds) {
+    const std::scoped_lock lock(mutex_);
+    gone_[ns].merge(gone);
+  }
+  return holds;
+}
+
 Result<Rounds::Next> QuotaKeeper::visit(const std::string& ns, const std::stop_token& stop) {
   if (!is_ready_) return options_.spacing;
   const auto now = clock_.now();
@@ -65,13 +86,15 @@ Result<Rounds::Next> QuotaKeeper::visit(const std::string& ns, const std::stop_t
   if (!quotas_->may_matter(ns)) {
     visited_.erase(ns);
     empty_since_.erase(ns);
+    const std::scoped_lock lock(mutex_);
+    gone_.erase(ns);
     return std::nullopt;
   }
   ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestSettling, options_.time_left, stop));
   visited_[ns] = now;
   const auto empty = empty_since_.find(ns);
   const bool may_go = empty != empty_since_.end() && now - empty->second >= options_.stays;
-  ASSIGN_OR_RETURN(const auto holds, book_.settle(ns, may_go, call));
+  ASSIGN_OR_RETURN(const auto holds, settle(ns, may_go, call));
   if (holds != ShareBook::Holds::kNothing) empty_since_.erase(ns);
   switch (holds) {
     case ShareBook::Holds::kNoQuota:

@@ -13,7 +13,9 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -57,6 +59,8 @@ class QuotaKeeper : public Worker {
   using Time = std::chrono::steady_clock::time_point;
 
   Result<Rounds::Next> visit(const std::string& ns, const std::stop_token& stop);
+  Result<ShareBook::Holds> settle(const std::string& ns, bool may_go, const cluster::Call& call);
+  void take_claim(const cluster::CacheChange& change);
 
   ShareBook& book_;
   const Options options_;
@@ -64,6 +68,9 @@ class QuotaKeeper : public Worker {
   // Of the rounds' thread alone, by namespace.
   std::map<std::string, Time> visited_;
   std::map<std::string, Time> empty_since_;
+  std::mutex mutex_;
+  // Uids of claims that have gone since the namespace was settled; guarded by mutex_.
+  std::map<std::string, std::set<std::string>> gone_;
   std::atomic<bool> is_ready_ = false;  // the watches below are there
   Rounds rounds_;
   // Last: their threads ask for rounds.

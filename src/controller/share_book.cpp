@@ -260,10 +260,11 @@ void ShareBook::take_back(const Reservation& asked, const cluster::Call& call) {
 }
 
 Result<ShareBook::Holds> ShareBook::settle(const std::string& ns, bool may_go,
+                                           const std::set<std::string>& gone,
                                            const cluster::Call& call) {
   Budget budget(call, options_.first_pause);
   do {
-    ASSIGN_OR_RETURN(const auto holds, try_settle(ns, may_go, budget.rest()));
+    ASSIGN_OR_RETURN(const auto holds, try_settle(ns, may_go, gone, budget.rest()));
     if (holds) return *holds;
   } while (budget.pause());
   return fail(Code::kUnavailable,
@@ -271,12 +272,14 @@ Result<ShareBook::Holds> ShareBook::settle(const std::string& ns, bool may_go,
 }
 
 Result<std::optional<ShareBook::Holds>> ShareBook::try_settle(const std::string& ns, bool may_go,
+                                                              const std::set<std::string>& gone,
                                                               const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto quotas, quotas_of(ns, call));
   if (quotas.limits.empty() && !quotas.object) return Holds::kNoQuota;
   auto ledger = quotas.own ? quotas.own->ledger.value_or(Ledger()) : Ledger();
   if (!quotas.limits.empty()) {
     ASSIGN_OR_RETURN(const auto live, live_claims(ns, call));
+    for (auto& [uid, entry] : ledger.claims) entry.is_seen = entry.is_seen || gone.contains(uid);
     ledger = admission::quota::reconcile(std::move(ledger), live, clock_.wall_now());
     if (ledger.claims.empty() && !quotas.object) return Holds::kNothing;
   }

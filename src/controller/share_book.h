@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,10 @@ class ShareBook {
   enum class Holds { kNoQuota, kNothing, kClaims, kReservations };
   // Makes the ledger of the namespace follow its claims and quotas, and our ResourceQuota what they
   // leave. That goes when there is no quota (any more), and where it `may_go` when nothing is held.
-  Result<Holds> settle(const std::string& ns, bool may_go, const cluster::Call& call);
+  // `gone`: uids of claims that were there and are not any more; a reservation of such a one is not
+  // waited for.
+  Result<Holds> settle(const std::string& ns, bool may_go, const std::set<std::string>& gone,
+                       const cluster::Call& call);
 
  private:
   using Ledger = admission::quota::Ledger;
@@ -83,6 +87,7 @@ class ShareBook {
   Result<bool> confirm(cluster::Object object, const admission::quota::Reservation& asked,
                        const cluster::Call& call);
   Result<std::optional<Holds>> try_settle(const std::string& ns, bool may_go,
+                                          const std::set<std::string>& gone,
                                           const cluster::Call& call);
   Result<bool> remove(const cluster::Object& object, const cluster::Call& call);
   void take_back(const admission::quota::Reservation& asked, const cluster::Call& call);

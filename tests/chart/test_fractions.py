@@ -29,18 +29,21 @@ SCENARIO = ROOT / "tests/data/scenarios/fractions/half-pod.yaml"
 class Cluster:
     """An API server that asks the webhook, and one controller that serves it."""
 
-    def __init__(self, server, folder):
-        self.server, self.folder = server, folder
+    def __init__(self, server, folder, counts=False):
+        """counts: shares are counted against quotas."""
+        self.server, self.folder, self.counts = server, folder, counts
         self.port = free_port()
         self.process = None
         helm = Helm(find_helm(), folder)
-        rendered = helm.template(MODES["fractions"], namespace="tranche")
+        values = {"fractions": {**MODES["fractions"]["fractions"], "quota": {"enabled": counts}}}
+        rendered = helm.template(values, namespace="tranche")
         for item in rendered.objects:
             about_controller = item["metadata"]["name"] in (ACCOUNT, NAME, "tranche-controller")
             if not about_controller or item["kind"] in ("Deployment", "Service", "NetworkPolicy"):
                 continue
-            if item["kind"] == "MutatingWebhookConfiguration":
-                item["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{self.port}/fractions"}
+            if item["kind"].endswith("WebhookConfiguration"):
+                path = item["webhooks"][0]["clientConfig"]["service"]["path"]
+                item["webhooks"][0]["clientConfig"] = {"url": f"https://127.0.0.1:{self.port}{path}"}
             server.apply(item)
         for name in ("shop", "other"):
             server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -54,7 +57,7 @@ class Cluster:
             [ROOT / "build/bin/tranche", "controller", f"--kubeconfig={self.server.kubeconfig(token)}"]
             + ["--namespace=tranche", "--fractions", f"--webhook-listen=127.0.0.1:{self.port}"]
             + ["--webhook-hosts=127.0.0.1", f"--webhook-secret={NAME}", f"--webhook-configuration={NAME}"]
-            + ["--leader-elect", *more],
+            + ["--leader-elect", *(["--fractions-quota"] if self.counts else []), *more],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -191,7 +191,7 @@ def test_rules_of_a_controller_with_pools(helm):
 
 def test_rules_of_a_controller_that_admits_fractions(helm):
     """It reads Secrets by one name, and makes none."""
-    rendered = helm.template(MODES["fractions"])
+    rendered = helm.template({"fractions": {"enabled": True, "quota": {"enabled": False}}})
     assert rendered.rules("gpu-tranche-controller") == {
         *(f"cluster {verb} nodes" for verb in ("list", "watch")),
         *(f"cluster {verb} pods" for verb in ("list", "watch")),
@@ -212,6 +212,22 @@ def test_rules_of_a_controller_that_admits_fractions(helm):
             f"tranche {verb} leases.coordination.k8s.io/tranche-controller"
             for verb in ("get", "update", "patch")
         ),
+    }
+
+
+def test_rules_of_a_controller_that_counts_shares(helm):
+    """It reads every claim and quota, and writes quotas of one name."""
+    values = {"fractions": {"enabled": True, "quota": {"enabled": False}}}
+    without = helm.template(values).rules("gpu-tranche-controller")
+    rules = helm.template(MODES["fractions"]).rules("gpu-tranche-controller")
+    webhook = "validatingwebhookconfigurations.admissionregistration.k8s.io/gpu-tranche-webhook"
+    assert without < rules
+    assert rules - without == {
+        *(f"cluster {verb} resourceclaims.resource.k8s.io" for verb in ("list", "watch")),
+        *(f"cluster {verb} resourcequotas" for verb in ("list", "watch", "create")),
+        *(f"cluster {verb} resourcequotas/tranche-gpu-shares" for verb in ("get", "update", "delete")),
+        "cluster update resourcequotas/status/tranche-gpu-shares",
+        *(f"cluster {verb} {webhook}" for verb in ("get", "list", "watch", "patch")),
     }
 
 

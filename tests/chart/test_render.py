@@ -177,6 +177,22 @@ def test_the_webhook_runs_the_controller_and_blocks_nobody(helm):
     assert not helm.template().of("MutatingWebhookConfiguration")
 
 
+def test_shares_are_counted_by_a_webhook_that_fails_closed_for_their_class_alone(helm):
+    name = "gpu-tranche-webhook"
+    rendered = helm.template(MODES["fractions"])
+    assert "--fractions-quota" in rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    (webhook,) = rendered.one("ValidatingWebhookConfiguration", name)["webhooks"]
+    assert webhook["failurePolicy"] == "Fail" and webhook["sideEffects"] == "NoneOnDryRun"
+    (rule,) = webhook["rules"]
+    assert (rule["resources"], rule["operations"]) == (["resourceclaims"], ["CREATE"])
+    (condition,) = webhook["matchConditions"]
+    assert '"gpu-share"' in condition["expression"]
+    assert "caBundle" not in webhook["clientConfig"]
+    off = helm.template({"fractions": {"enabled": True, "quota": {"enabled": False}}})
+    assert not off.of("ValidatingWebhookConfiguration")
+    assert not helm.template().of("ValidatingWebhookConfiguration")
+
+
 def test_pools_are_a_config_map_that_the_controller_follows(helm):
     rendered = helm.template(MODES["mig-pools"])
     pools = rendered.one("ConfigMap", "gpu-tranche-mig-pools")["data"]["pools.yaml"]

@@ -23,6 +23,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   dra            the agent serves resource claims
   dynamicMig     and makes MIG instances for them
   fractions      the controller serves the webhook for fractions of GPUs
+  quota          and counts shares against the quotas of namespaces
 */}}
 {{- define "tranche.settings" -}}
 {{- $v := .Values -}}
@@ -71,6 +72,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "evict" (and $findings $needs.evict)
       "controller" (or $clusterPolicy (and $findings $needs.evict) $migManager $v.fractions.enabled)
       "fractions" $v.fractions.enabled
+      "quota" (and $v.fractions.enabled $v.fractions.quota.enabled)
       "mps" (and $v.devicePlugin.enabled $needs.mps)
       "dra" $dra
       "dynamicMig" $dynamicMig
