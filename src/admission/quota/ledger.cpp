@@ -1,5 +1,6 @@
 #include "admission/quota/ledger.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/json_fields.h"
@@ -81,7 +82,8 @@ Ledger reconcile(Ledger ledger, const std::map<std::string, std::int64_t>& live,
     return !live.contains(uid) && !may_come;
   });
   for (const auto& [uid, permille] : live) {
-    ledger.claims[uid] = {.permille = permille, .is_seen = true};
+    const auto [at, is_new] = ledger.claims.try_emplace(uid, Entry{.permille = permille});
+    at->second = {.permille = std::min(at->second.permille, permille), .is_seen = true};
   }
   return ledger;
 }

@@ -76,10 +76,11 @@ TEST(Ledger, FollowsWhatIsThere) {
   EXPECT_EQ(after.at("before us").permille, 750);
 }
 
-TEST(Ledger, AClaimHoldsWhatItIsChargedNow) {
+TEST(Ledger, AClaimHoldsWhatItIsChargedAndNeverMoreThanBefore) {
   Ledger ledger;
   ledger.claims = {{"a", seen(1000)}};
   EXPECT_EQ(reconcile(ledger, {{"a", 400}}, kNow).permille(), 400);
+  EXPECT_EQ(reconcile(reconcile(ledger, {{"a", 400}}, kNow), {{"a", 1000}}, kNow).permille(), 400);
   EXPECT_EQ(reconcile(reconcile(ledger, {{"a", 400}}, kNow), {}, kNow), Ledger());
 }
 

@@ -49,7 +49,10 @@ Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Re
   }
   if (limits.empty() || asked.permille == 0) return ledger;
   const auto found = ledger.claims.find(asked.uid);
-  if (found != ledger.claims.end() && found->second.permille >= asked.permille) return ledger;
+  // One that is there was admitted. Who names its uid anew is not its API server.
+  const bool is_known = found != ledger.claims.end() &&
+                        (found->second.is_seen || found->second.permille >= asked.permille);
+  if (is_known) return ledger;
   if (found != ledger.claims.end()) ledger.claims.erase(found);
   const auto shares = ledger.permille();
   for (const auto& limit : limits) {
