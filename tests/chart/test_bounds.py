@@ -97,6 +97,16 @@ def test_nothing_reaches_a_pod_and_only_callers_have_a_network(helm, mode):
         assert "egress" not in spec
 
 
+def test_the_webhook_can_be_held_to_callers(helm):
+    cidrs = ["10.0.0.0/24", "fd00::/64"]
+    values = MODES["fractions"] | {"networkPolicy": {"webhookCidrs": cidrs}}
+    (rule,) = bounds(helm.template(values))["controller"]["ingress"]
+    assert rule == {
+        "ports": [{"port": "webhook", "protocol": "TCP"}],
+        "from": [{"ipBlock": {"cidr": cidr}} for cidr in cidrs],
+    }
+
+
 def test_mps_daemons_without_a_config_map_have_no_network(helm):
     rendered = helm.template({"mps": {"enabled": True}})
     assert bounds(rendered)["mps-control-daemon"]["policyTypes"] == ["Ingress", "Egress"]

@@ -179,3 +179,42 @@ def test_a_claim_of_a_model_that_nobody_has_waits_with_a_reason(lab, release):
         lab.wait(
             lambda: "cannot allocate all claims" in lab.kubectl("describe", "pod", "nowhere"), "the reason is told"
         )
+
+
+QUOTA = json.dumps(
+    {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "gpus"},
+        "spec": {"hard": {f"requests.{GPU}": "1"}},
+    }
+)
+
+
+def quotas(lab) -> dict[str, dict]:
+    """What each ResourceQuota has left and has given, by name."""
+    items = json.loads(lab.kubectl("get", "resourcequotas", "-o", "json"))["items"]
+    return {q["metadata"]["name"]: q.get("status", {}) for q in items}
+
+
+def test_a_namespaces_quota_is_for_whole_gpus_and_shares_together(lab, release):
+    """Kubernetes' own controllers count and try again."""
+    whole = waiting(WHOLE, "whole")
+    with Applied(lab, QUOTA):
+        lab.wait(lambda: quotas(lab).get("gpus", {}).get("used"), "the quota is counted")
+        with Applied(lab, waiting(HALF, "first"), waiting(HALF, "second")):
+            for name in ("first", "second"):
+                lab.wait_pod(name)
+            ours = quotas(lab)["tranche-gpu-shares"]
+            assert ours == {"hard": {f"requests.{GPU}": "0"}, "used": {f"requests.{GPU}": "0"}}
+            said = lab.kubectl("create", "-f", "-", text=whole, check=False)
+            assert f"exceeded quota: tranche-gpu-shares, requested: requests.{GPU}=1" in said
+            with Applied(lab, waiting(HALF, "third")):
+                why = "shares 1; end Pods that hold some (kubectl get resourceclaims -n default)"
+                lab.wait(lambda: why in lab.kubectl("describe", "pod", "third"), "its Event says why")
+                assert "FailedResourceClaimCreation" in lab.kubectl("describe", "pod", "third")
+                lab.kubectl("delete", "pod", "second", "--wait", "--grace-period=1")
+                lab.wait_pod("third", timeout=240)
+        lab.wait(lambda: quotas(lab)["tranche-gpu-shares"]["hard"][f"requests.{GPU}"] == "1", "all is given back")
+    lab.wait(lambda: "tranche-gpu-shares" not in quotas(lab), "ours goes with the quota")
+    wait_clean(lab, "l20")
