@@ -2,7 +2,10 @@
 // that stands, one request after the other at a steady pace. The cluster is the fake one, so what
 // is measured is ours: TLS, HTTP, reading, rewriting, answering.
 //
-//     webhook_latency [requests a second] [seconds]
+//     webhook_latency [requests a second] [seconds] [claims]
+//
+// With `claims` the reviews are of claims of shares in 20 namespaces with a quota, each a new one:
+// the ledger of its namespace grows by it, in two writes.
 
 #include <fmt/format.h>
 
@@ -14,8 +17,12 @@
 #include <thread>
 #include <vector>
 
+#include "admission/quota/own_quota.h"
 #include "base/base64.h"
 #include "controller/fraction_webhook.h"
+#include "controller/quota_watch.h"
+#include "controller/quota_webhook.h"
+#include "controller/share_book.h"
 #include "controller/webhook_keys.h"
 #include "support/fake_objects.h"
 #include "support/https_client.h"
@@ -77,6 +84,38 @@ std::string review() {
       .dump();
 }
 
+constexpr int kNamespaces = 20;
+
+void put_quotas(test::FakeObjects& objects) {
+  const std::string gpus(admission::quota::kQuotaResource);
+  for (int i = 0; i < kNamespaces; ++i) {
+    const auto ns = "team-" + std::to_string(i);
+    const json quota = {{"metadata", {{"name", "gpus"}, {"namespace", ns}}},
+                        {"spec", {{"hard", {{gpus, "1000"}}}}}};
+    objects.put(cluster::kResourceQuota, quota.dump());
+    auto ours = json::parse(admission::quota::new_own_quota({}, {{"gpus", 1'000'000, 0}}, {}));
+    ours["metadata"]["namespace"] = ns;
+    ours["status"] = {{"hard", {{gpus, "1000"}}}, {"used", {{gpus, "0"}}}};
+    objects.put(cluster::kResourceQuota, ours.dump());
+  }
+}
+
+std::string claim_review(int number) {
+  const auto ns = "team-" + std::to_string(number % kNamespaces);
+  const auto uid = fmt::format("{:08}-0000-4000-8000-000000000000", number);
+  const json exactly = {{"deviceClassName", "gpu-share"},
+                        {"capacity", {{"requests", {{"memory", "4Gi"}, {"compute", "10"}}}}}};
+  const json claim = {
+      {"metadata", {{"name", "c"}, {"namespace", ns}, {"uid", uid}}},
+      {"spec",
+       {{"devices", {{"requests", json::array({{{"name", "gpu"}, {"exactly", exactly}}})}}}}}};
+  return json{
+      {"apiVersion", "admission.k8s.io/v1"},
+      {"kind", "AdmissionReview"},
+      {"request", {{"uid", "u-1"}, {"namespace", ns}, {"operation", "CREATE"}, {"object", claim}}}}
+      .dump();
+}
+
 double at(const std::vector<double>& sorted, double part) {
   return sorted[std::min(sorted.size() - 1,
                          static_cast<std::size_t>(part * static_cast<double>(sorted.size())))];
@@ -87,28 +126,38 @@ double at(const std::vector<double>& sorted, double part) {
 int main(int argc, char** argv) {
   const int rate = argc > 1 ? std::atoi(argv[1]) : 200;
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 20;
+  const bool is_of_claims = argc > 3 && std::string_view(argv[3]) == "claims";
   const Log log(LogLevel::kWarn);
   const SystemClock clock;
   test::FakeObjects objects;
   put_models(objects);
   put_secret(objects);
+  put_quotas(objects);
   const controller::FleetWatch fleet(objects, {}, clock, log);
   controller::ShareTemplates templates(objects, {}, [] {}, log);
+  const controller::QuotaWatch quotas(objects, {}, {}, log);
+  controller::ShareBook book(objects, fleet, {}, clock, log);
+  controller::QuotaWebhook claims(fleet, quotas, book, {}, log);
   controller::FractionWebhook webhook(
       objects, fleet, templates,
-      {.address = "127.0.0.1", .secret = {.ns = "tranche", .name = "webhook"}}, log);
-  if (!test::eventually([&] { return !webhook.trouble(); })) {
+      {.address = "127.0.0.1",
+       .secret = {.ns = "tranche", .name = "webhook"},
+       .review_claim = [&](const std::string& body,
+                           const std::stop_token& stop) { return claims.answer(body, stop); }},
+      log);
+  if (!test::eventually([&] { return !webhook.trouble() && !quotas.trouble(); })) {
     fmt::print(stderr, "{}\n", webhook.trouble().value_or(""));
     return 1;
   }
   test::HttpsClient client(webhook.port());
-  const auto body = review();
+  const auto pod = review();
   std::vector<double> times;
   auto due = Steady::now();
   for (int i = 0; i < rate * seconds; ++i) {
     std::this_thread::sleep_until(due);
     // From when it was due, so that one that waits for the one before counts too.
-    const auto answer = client.ask("/fractions", body);
+    const auto answer =
+        is_of_claims ? client.ask("/quota", claim_review(i)) : client.ask("/fractions", pod);
     times.push_back(std::chrono::duration<double, std::milli>(Steady::now() - due).count());
     if (answer.find("\"allowed\":true") == std::string::npos) {
       fmt::print(stderr, "{}\n", answer);

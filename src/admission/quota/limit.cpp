@@ -42,4 +42,11 @@ Result<std::optional<Limit>> read_limit(json::View resource_quota) {
   });
 }
 
+std::string gpus_text(std::int64_t permille) {
+  auto text = fmt::format("{}.{:03}", permille / 1000, permille % 1000);
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 }  // namespace tranche::admission::quota

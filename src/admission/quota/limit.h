@@ -28,4 +28,7 @@ struct Limit {
 // for which Pods it is; or it is our own.
 Result<std::optional<Limit>> read_limit(json::View resource_quota);
 
+// "2.5" of 2500 thousandths.
+std::string gpus_text(std::int64_t permille);
+
 }  // namespace tranche::admission::quota

@@ -39,13 +39,6 @@ void fill(json::Value& object, const Ledger& ledger, const std::vector<Limit>& l
 
 }  // namespace
 
-std::string gpus_text(std::int64_t permille) {
-  auto text = fmt::format("{}.{:03}", permille / kWhole, permille % kWhole);
-  while (text.ends_with('0')) text.pop_back();
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
-
 Result<OwnQuota> read_own_quota(json::View object) {
   const auto labels = object.at({"metadata", "labels"});
   if (!labels || !labels->find(kOwnQuotaLabel)) {

@@ -43,7 +43,4 @@ std::string changed_own_quota(json::View object, const Ledger& ledger,
 // The object with status.hard as its spec wants it.
 std::string with_status_as_wanted(json::View object);
 
-// "2.5" of 2500 thousandths.
-std::string gpus_text(std::int64_t permille);
-
 }  // namespace tranche::admission::quota

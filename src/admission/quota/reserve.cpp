@@ -6,7 +6,6 @@
 #include <cctype>
 #include <limits>
 
-#include "admission/quota/own_quota.h"
 #include "base/printable.h"
 
 namespace tranche::admission::quota {
