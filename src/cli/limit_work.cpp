@@ -54,20 +54,32 @@ bool is_chosen(const LimitSetting& setting, const cluster::Pod& pod, const Limit
          (options.resource.empty() || options.resource == setting.resource);
 }
 
+// What a setting of the container can be about.
+std::vector<std::string> resources_of(const cluster::PodContainer& container) {
+  std::vector<std::string> resources;
+  for (const auto& [resource, count] : container.requests) {
+    if (count > 0) resources.push_back(resource);
+  }
+  for (const auto& [claim, request] : container.claims) {
+    resources.push_back(cluster::claim_resource(claim, request));
+  }
+  return resources;
+}
+
 // The container and resource that `set` is about.
 Result<LimitSetting> choose(const cluster::Pod& pod, const LimitOptions& options) {
   Settings found;
   std::vector<std::string> all;
   for (const auto& container : pod.containers) {
     if (container.init && !container.sidecar) continue;
-    for (const auto& [resource, count] : container.requests) {
+    for (auto& resource : resources_of(container)) {
       LimitSetting setting{.ns = pod.ns,
                            .pod = pod.name,
                            .uid = pod.uid,
                            .container = container.name,
-                           .resource = resource};
-      all.push_back(fmt::format("-c {} --resource {}", container.name, resource));
-      if (count > 0 && is_chosen(setting, pod, options)) found.push_back(std::move(setting));
+                           .resource = std::move(resource)};
+      all.push_back(fmt::format("-c {} --resource {}", setting.container, setting.resource));
+      if (is_chosen(setting, pod, options)) found.push_back(std::move(setting));
     }
   }
   if (found.size() == 1) return found.front();

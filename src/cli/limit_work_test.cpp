@@ -39,6 +39,22 @@ TEST_F(LimitWorkTest, SetsTheOnlyContainerAndWaitsForTheAgent) {
   EXPECT_THAT(show(*report, wanted), HasSubstr("GPU-a: memory 8192 MiB, compute 30%"));
 }
 
+TEST_F(LimitWorkTest, AClaimIsNamedAsThePodCallsIt) {
+  answer(holds);
+  uid_ = put_pod("p", "n1", R"([{"name":"main","resources":{"claims":[{"name":"half"}]}}])");
+  ASSERT_TRUE(run(options(Verb::kSet, "8Gi")));
+  ASSERT_EQ(settings().size(), 1U);
+  EXPECT_EQ(settings()[0].resource, "claim/half");
+  put_pod("p", "n1", R"([{"name":"main","resources":{
+      "claims":[{"name":"half"},{"name":"two","request":"b"}]}}])");
+  EXPECT_THAT(failure(options(Verb::kSet, "8Gi")),
+              HasSubstr("-c main --resource claim/half; -c main --resource claim/two/b"));
+  auto second = options(Verb::kSet, "1Gi");
+  second.resource = "claim/two/b";
+  ASSERT_TRUE(run(second));
+  EXPECT_EQ(settings().size(), 2U);
+}
+
 TEST_F(LimitWorkTest, WhatIsNotNamedStaysAsItWasSet) {
   answer(holds);
   ASSERT_TRUE(run(options(Verb::kSet, "8Gi")));

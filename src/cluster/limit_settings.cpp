@@ -147,6 +147,11 @@ Result<std::vector<Part>> decode_all(std::string_view version, std::string_view 
 
 }  // namespace
 
+std::string claim_resource(std::string_view claim, std::string_view request) {
+  return request.empty() ? fmt::format("{}{}", kClaimPrefix, claim)
+                         : fmt::format("{}{}/{}", kClaimPrefix, claim, request);
+}
+
 std::string_view to_string(State state) {
   return std::ranges::find(kStates, state, &std::pair<State, std::string_view>::first)->second;
 }

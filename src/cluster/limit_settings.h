@@ -32,6 +32,11 @@ namespace tranche::cluster {
 inline constexpr const char* kLimitSettingsAnnotation = "tranche.dev/limits";
 inline constexpr const char* kLimitStatusAnnotation = "tranche.dev/limits-status";
 
+// The resource of a setting that is about a claim: "claim/half", or "claim/half/gpu" where the
+// container names one request of it. `claim`: as the Pod calls it.
+inline constexpr std::string_view kClaimPrefix = "claim/";
+std::string claim_resource(std::string_view claim, std::string_view request);
+
 // Of one resource of one container of one Pod.
 struct LimitSetting {
   static constexpr std::size_t kMost = 64;                         // containers of one node
@@ -42,7 +47,7 @@ struct LimitSetting {
   std::string pod;
   std::string uid;
   std::string container;
-  std::string resource;  // as advertised: "nvidia.com/gpu.shared"
+  std::string resource;  // as advertised: "nvidia.com/gpu.shared"; or claim_resource()
   // As users write them; "": as the configuration promises.
   std::string memory;    // "8Gi", "25%", "none": of the container on each of its devices
   std::string compute;   // "30%", "none"

@@ -51,7 +51,24 @@ void read_containers(const Fields& spec, std::string_view key, bool init, Pod& p
     const auto resources = item.object("resources");
     read_amounts(resources, "requests", container);
     read_amounts(resources, "limits", container);
+    for (const auto& claim : resources.list("claims")) {
+      container.claims.push_back({claim.text("name"), claim.text("request")});
+    }
     pod.containers.push_back(std::move(container));
+  }
+}
+
+void read_claims(const Fields& spec, const Fields& status, Pod& pod) {
+  StringMap made;  // from templates
+  for (const auto& item : status.list("resourceClaimStatuses")) {
+    made[item.text("name")] = item.text("resourceClaimName");
+  }
+  for (const auto& item : spec.list("resourceClaims")) {
+    PodClaim claim{.name = item.text("name"),
+                   .object = item.text("resourceClaimName"),
+                   .claim_template = item.text("resourceClaimTemplateName")};
+    if (claim.object.empty()) claim.object = value_of(made, claim.name);
+    pod.claims.push_back(std::move(claim));
   }
 }
 
@@ -109,6 +126,7 @@ Result<Pod> parse_pod(std::string_view json) {
     pod.priority_class = spec.text("priorityClassName");
     read_containers(spec, "initContainers", true, pod);
     read_containers(spec, "containers", false, pod);
+    read_claims(spec, top.object("status"), pod);
     read_status(top.object("status"), pod);
   });
 }

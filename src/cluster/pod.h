@@ -13,6 +13,21 @@
 
 namespace tranche::cluster {
 
+// One of a container's resource claims (resources.claims).
+struct ContainerClaim {
+  std::string claim;         // as the Pod calls it: PodClaim::name
+  std::string request = {};  // empty: all of the claim's requests
+  bool operator==(const ContainerClaim&) const = default;
+};
+
+// A resource claim of a Pod (spec.resourceClaims).
+struct PodClaim {
+  std::string name;                 // within the Pod
+  std::string object = {};          // the ResourceClaim's name; empty: it is not made yet
+  std::string claim_template = {};  // empty: the Pod names a claim, which others may use too
+  bool operator==(const PodClaim&) const = default;
+};
+
 struct PodContainer {
   std::string name;
   bool init = false;
@@ -21,6 +36,7 @@ struct PodContainer {
   // limits, as the API server defaults them. At most kMost, so that sums fit.
   static constexpr std::int64_t kMost = 1'000'000'000'000;
   std::map<std::string, std::int64_t> requests;
+  std::vector<ContainerClaim> claims = {};
   bool operator==(const PodContainer&) const = default;
 };
 
@@ -46,6 +62,7 @@ struct Pod {
   // Of status: the runtime's id ("3f2a...", without its scheme) -> the container's name.
   StringMap container_ids;
   std::string priority_class;  // spec.priorityClassName; empty: none
+  std::vector<PodClaim> claims = {};
 
   bool operator==(const Pod&) const = default;
 };

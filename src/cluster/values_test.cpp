@@ -318,6 +318,22 @@ TEST(Pod, RequestsOfExtendedResources) {
               ElementsAre(Pair("nvidia.com/gpu", 2), Pair("nvidia.com/gpu.shared", 3)));
 }
 
+TEST(Pod, ClaimsOfItsContainers) {
+  const auto pod = parse_pod(R"({"metadata":{"name":"p"},
+    "spec":{"resourceClaims":[{"name":"half","resourceClaimTemplateName":"t"},
+                              {"name":"later","resourceClaimTemplateName":"t"},
+                              {"name":"ours","resourceClaimName":"team"}],
+      "containers":[{"name":"main","resources":{"claims":[{"name":"half"},
+                                                          {"name":"ours","request":"gpu"}]}}]},
+    "status":{"resourceClaimStatuses":[{"name":"half","resourceClaimName":"p-half-x"},
+                                       {"name":"later"}]}})");
+  ASSERT_TRUE(pod) << pod.error().what;
+  EXPECT_THAT(pod->claims, ElementsAre(PodClaim{"half", "p-half-x", "t"},
+                                       PodClaim{"later", "", "t"}, PodClaim{"ours", "team"}));
+  EXPECT_THAT(pod->containers.at(0).claims,
+              ElementsAre(ContainerClaim{"half"}, ContainerClaim{"ours", "gpu"}));
+}
+
 TEST(Pod, RequestsAreCountedAsTheSchedulerDoes) {
   const auto container = [](bool init, bool sidecar, std::int64_t gpus) {
     return PodContainer{.init = init, .sidecar = sidecar, .requests = {{"nvidia.com/gpu", gpus}}};

@@ -70,20 +70,10 @@ Result<std::optional<ConsumedPart>> part_of(const cluster::AllocatedDevice& devi
   return ConsumedPart{.memory = {memory}, .percent = static_cast<std::uint32_t>(compute)};
 }
 
-DeviceLimits limits_of(const PreparedDevice& device, Bytes all) {
-  DeviceLimits limits{.uuid = device.place ? device.place->gpu.value : device.uuid,
-                      .weight = kAllCompute * kPermillePerPercent};
-  if (!device.part) return limits;
-  limits.weight = device.part->percent * kPermillePerPercent;
-  if (device.part->memory < all) limits.memory = device.part->memory;
-  if (device.part->percent < kAllCompute) limits.permille = limits.weight;
-  return limits;
-}
-
 // The part, and what the claim's configuration lowers of it.
 Result<void> limit(PreparedDevice& device, const std::optional<ClaimSettings>& settings,
                    std::size_t index, Bytes all, const PlanFacts& facts) {
-  auto limits = limits_of(device, all);
+  auto limits = consumed_limits(device, all);
   if (settings) limits = lowered(std::move(limits), *settings, index, all);
   if (!limits.memory && !limits.permille) return {};
   if (!facts.no_limits.empty()) {
@@ -187,6 +177,16 @@ Result<void> check_device(const PreparedDevice& wanted, const PreparedClaim& cla
 }
 
 }  // namespace
+
+DeviceLimits consumed_limits(const PreparedDevice& device, Bytes all) {
+  DeviceLimits limits{.uuid = device.place ? device.place->gpu.value : device.uuid,
+                      .weight = kAllCompute * kPermillePerPercent};
+  if (!device.part) return limits;
+  limits.weight = device.part->percent * kPermillePerPercent;
+  if (device.part->memory < all) limits.memory = device.part->memory;
+  if (device.part->percent < kAllCompute) limits.permille = limits.weight;
+  return limits;
+}
 
 Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu::Machine& machine,
                                  const PlanFacts& facts) {

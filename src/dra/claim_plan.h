@@ -41,6 +41,10 @@ struct PlanFacts {
 Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu::Machine& machine,
                                  const PlanFacts& facts);
 
+// What a device's containers may have at most: its part, or the whole of a device without one.
+// `all`: the memory of the device.
+DeviceLimits consumed_limits(const PreparedDevice& device, Bytes all);
+
 // Whether both can be prepared at once: a device, the whole of a GPU, or a place on it belongs to
 // one claim. Of shares the sum may not exceed the GPU. An error names the claim that is in the way
 // (kFailedPrecondition). For the same claim there is none.

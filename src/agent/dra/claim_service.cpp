@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/dra/claim_pool.h"
+#include "agent/dra/claim_tenants.h"
 #include "agent/loop/leaving.h"
 #include "cluster/kinds.h"
 #include "cluster/resource_claim.h"
@@ -340,19 +341,16 @@ std::vector<cluster::MigHolder> ClaimService::users_of(const cluster::ObjectKey&
   return pods;
 }
 
-Result<std::set<std::string>> ClaimService::tenants() const {
-  if (!book_.restored()) {
+Result<std::vector<ClaimTenant>> ClaimService::tenants() const {
+  std::shared_ptr<const ClaimNode> node;
+  {
+    const std::scoped_lock lock(mutex_);
+    node = node_;
+  }
+  if (node == nullptr || !book_.restored()) {
     return fail(Code::kUnavailable, "the claims that are prepared on this node are not known yet");
   }
-  std::set<std::string> tenants;
-  for (const auto& claim : book_.all()) {
-    for (const auto& device : claim.devices) {
-      if (auto tenant = dra::tenant_of(claim, device); !tenant.empty()) {
-        tenants.insert(std::move(tenant));
-      }
-    }
-  }
-  return tenants;
+  return claim_tenants(book_.all(), node->machine, names_.driver);
 }
 
 }  // namespace tranche::agent

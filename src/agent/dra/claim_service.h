@@ -24,6 +24,7 @@
 #include "agent/dra/ill_since.h"
 #include "agent/dra/node_mode.h"
 #include "agent/dra/slice_publisher.h"
+#include "agent/limits/claim_tenant.h"
 #include "agent/loop/follower.h"
 #include "agent/plugins/cdi_inputs.h"
 #include "base/clock.h"
@@ -89,7 +90,7 @@ class ClaimService {
   // The Pods that a claim is reserved for; one without a name where nobody can tell.
   std::vector<cluster::MigHolder> users_of(const cluster::ObjectKey& claim) const;
   // The tenants of all claims that are prepared. kUnavailable: nobody knows them yet.
-  Result<std::set<std::string>> tenants() const;
+  Result<std::vector<ClaimTenant>> tenants() const;
 
  private:
   // What a pool is made of beside the state.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <utility>
 
@@ -14,37 +15,68 @@ namespace {
 using cluster::LimitOutcome;
 using cluster::LimitSetting;
 
-// The tenant of the setting's container; "": it has none.
-std::string tenant_of(const LimitSetting& setting, const std::vector<cluster::HeldDevices>& held,
+constexpr const char* kNobody = "no running container holds the resource with limits";
+
+// A container that holds a resource, or uses a claim.
+struct Holder {
+  std::string ns;
+  std::string pod;
+  std::string container;
+  std::string resource;
+  std::vector<std::string> tenants;  // empty: it has no limits
+};
+
+// The tenant of a container by the device plugin; "": it has none.
+std::string tenant_of(const cluster::HeldDevices& held,
                       const std::vector<TenantManager::Tenant>& tenants) {
-  const auto holder = std::ranges::find_if(held, [&](const cluster::HeldDevices& one) {
-    return one.pod_namespace == setting.ns && one.pod_name == setting.pod &&
-           one.container == setting.container && one.resource == setting.resource;
-  });
-  if (holder == held.end()) return {};
   // The latest grant counts: the tranche's earlier holder is kept a while (GrantStore::kSettle).
   for (const auto& tenant : std::ranges::reverse_view(tenants)) {
-    if (tenant.resource == setting.resource &&
-        std::ranges::find_first_of(tenant.ids, holder->ids) != tenant.ids.end()) {
+    if (tenant.resource == held.resource &&
+        std::ranges::find_first_of(tenant.ids, held.ids) != tenant.ids.end()) {
       return tenant.id;
     }
   }
   return {};
 }
 
-// A setting for one container, its origin, and the container's tenant.
+// A container that holds a resource by several devices is listed several times, with one tenant.
+std::vector<Holder> all_holders(const std::vector<cluster::HeldDevices>& held,
+                                const std::vector<cluster::Pod>& pods,
+                                const TenantManager& manager) {
+  std::vector<Holder> holders;
+  const auto tenants = manager.known_tenants();
+  for (const auto& one : held) {
+    auto tenant = tenant_of(one, tenants);
+    holders.push_back({one.pod_namespace, one.pod_name, one.container, one.resource, {}});
+    if (!tenant.empty()) holders.back().tenants.push_back(std::move(tenant));
+  }
+  for (auto& use : claim_uses(pods, manager.known_claims())) {
+    holders.push_back({use.ns, use.pod, use.container, use.resource, std::move(use.tenants)});
+  }
+  return holders;
+}
+
+std::vector<std::string> tenants_of(const LimitSetting& setting,
+                                    const std::vector<Holder>& holders) {
+  const auto holder = std::ranges::find_if(holders, [&](const Holder& one) {
+    return one.ns == setting.ns && one.pod == setting.pod && one.container == setting.container &&
+           one.resource == setting.resource;
+  });
+  return holder == holders.end() ? std::vector<std::string>() : holder->tenants;
+}
+
+// A setting for one container, its origin, and the container's tenants.
 struct Wanted {
   LimitSetting setting;
   Raising raising = Raising::kAllowed;
-  std::string tenant;      // "": none
-  std::size_t before = 0;  // how many settings of the same tenant come before it
+  // With how many settings of the same tenant come before it. Empty: none.
+  std::vector<std::pair<std::string, std::size_t>> tenants = {};
 };
 
-std::vector<cluster::Pod>::const_iterator pod_of(const cluster::HeldDevices& held,
+std::vector<cluster::Pod>::const_iterator pod_of(const Holder& holder,
                                                  const std::vector<cluster::Pod>& pods) {
-  return std::ranges::find_if(pods, [&](const cluster::Pod& one) {
-    return one.ns == held.pod_namespace && one.name == held.pod_name;
-  });
+  return std::ranges::find_if(
+      pods, [&](const cluster::Pod& one) { return one.ns == holder.ns && one.name == holder.pod; });
 }
 
 // The setting in the Pod's annotations, for each of its containers; empty: there is none.
@@ -61,37 +93,45 @@ LimitSetting annotated_setting(const cluster::Pod& pod) {
 }
 
 // Added after the operator's setting for the container, which therefore comes first.
-void add_annotated(const cluster::HeldDevices& held, const std::vector<cluster::Pod>& pods,
+void add_annotated(const Holder& holder, const std::vector<cluster::Pod>& pods,
                    std::vector<Wanted>& wanted) {
-  const auto pod = pod_of(held, pods);
+  const auto pod = pod_of(holder, pods);
   if (pod == pods.end()) return;
   auto setting = annotated_setting(*pod);
   if (setting.is_empty()) return;
-  setting.container = held.container;
-  setting.resource = held.resource;
-  wanted.push_back({std::move(setting), Raising::kRefused, {}});
+  setting.container = holder.container;
+  setting.resource = holder.resource;
+  wanted.push_back({std::move(setting), Raising::kRefused});
 }
 
 // The PriorityClass of each tenant's Pod.
-std::map<std::string, std::string> classes_of(const std::vector<cluster::HeldDevices>& held,
-                                              const std::vector<cluster::Pod>& pods,
-                                              const std::vector<TenantManager::Tenant>& tenants) {
+std::map<std::string, std::string> classes_of(const std::vector<Holder>& holders,
+                                              const std::vector<cluster::Pod>& pods) {
   std::map<std::string, std::string> classes;
-  for (const auto& one : held) {
-    const auto pod = pod_of(one, pods);
+  for (const auto& holder : holders) {
+    const auto pod = pod_of(holder, pods);
     if (pod == pods.end() || pod->priority_class.empty()) continue;
-    const auto tenant = tenant_of({.ns = pod->ns,
-                                   .pod = pod->name,
-                                   .uid = pod->uid,
-                                   .container = one.container,
-                                   .resource = one.resource,
-                                   .memory = {},
-                                   .compute = {},
-                                   .priority = {}},
-                                  held, tenants);
-    if (!tenant.empty()) classes.emplace(tenant, pod->priority_class);
+    for (const auto& tenant : holder.tenants) classes.emplace(tenant, pod->priority_class);
   }
   return classes;
+}
+
+TenantManager::Settings by_tenant(std::vector<Wanted>& wanted, const std::vector<Holder>& holders,
+                                  const std::vector<cluster::Pod>& pods) {
+  TenantManager::Settings settings;
+  for (auto& one : wanted) {
+    const bool is_meant = std::ranges::any_of(pods, [&](const cluster::Pod& pod) {
+      return pod.uid == one.setting.uid && pod.ns == one.setting.ns && pod.name == one.setting.pod;
+    });
+    if (!is_meant) continue;
+    const auto tenants = tenants_of(one.setting, holders);
+    for (const auto& tenant : tenants) {
+      auto& its = settings[tenant];
+      one.tenants.emplace_back(tenant, its.size());
+      its.push_back({one.setting, one.raising, tenants});
+    }
+  }
+  return settings;
 }
 
 std::vector<LimitOutcome::Device> devices_of(const limit::TenantLimits& limits) {
@@ -107,18 +147,23 @@ std::vector<LimitOutcome::Device> devices_of(const limit::TenantLimits& limits) 
 
 LimitOutcome outcome_of(const Wanted& wanted, const TenantManager::Answers& answers) {
   LimitOutcome outcome{.setting = wanted.setting, .devices = {}};
-  const auto tried = answers.find(wanted.tenant);
-  if (wanted.tenant.empty() || tried == answers.end()) {
-    outcome.message = "no running container holds the resource with limits";
-  } else if (wanted.before >= tried->second.size()) {
-    outcome.message = "a newer setting of the container holds";
-  } else if (const auto& answer = tried->second[wanted.before]; answer) {
-    outcome.state = LimitOutcome::State::kHolds;
-    outcome.devices = devices_of(*answer);
-  } else {
-    outcome.state = LimitOutcome::State::kRefused;
-    outcome.message = answer.error().message();
+  if (wanted.tenants.empty()) outcome.message = kNobody;
+  for (const auto& [tenant, before] : wanted.tenants) {
+    const auto tried = answers.find(tenant);
+    if (tried == answers.end()) {
+      outcome.message = kNobody;
+    } else if (before >= tried->second.size()) {
+      outcome.message = "a newer setting of the container holds";
+    } else if (const auto& answer = tried->second[before]; !answer) {
+      outcome.state = LimitOutcome::State::kRefused;
+      outcome.message = answer.error().message();
+      return outcome;
+    } else {
+      std::ranges::move(devices_of(*answer), std::back_inserter(outcome.devices));
+    }
   }
+  if (outcome.message.empty()) outcome.state = LimitOutcome::State::kHolds;
+  if (!outcome.message.empty()) outcome.devices.clear();
   return outcome;
 }
 
@@ -185,22 +230,12 @@ std::optional<LimitOverrides::Outcomes> LimitOverrides::obey(const Settings& set
     if (!answer) return std::nullopt;
     held = (*answer)->listed;
   }
-  const auto tenants = manager.known_tenants();
+  const auto all = all_holders(held, *pods, manager);
   std::vector<Wanted> wanted;
-  for (const auto& setting : settings) wanted.push_back({setting, Raising::kAllowed, {}});
-  for (const auto& one : held) add_annotated(one, *pods, wanted);
-  TenantManager::Settings by_tenant;
-  for (auto& one : wanted) {
-    const bool is_meant = std::ranges::any_of(*pods, [&](const cluster::Pod& pod) {
-      return pod.uid == one.setting.uid && pod.ns == one.setting.ns && pod.name == one.setting.pod;
-    });
-    if (is_meant) one.tenant = tenant_of(one.setting, held, tenants);
-    if (one.tenant.empty()) continue;
-    auto& settings_of_tenant = by_tenant[one.tenant];
-    one.before = settings_of_tenant.size();
-    settings_of_tenant.push_back({one.setting, one.raising});
-  }
-  const auto answers = manager.settle(std::move(by_tenant), classes_of(held, *pods, tenants));
+  for (const auto& setting : settings) wanted.push_back({setting, Raising::kAllowed});
+  for (const auto& holder : all) add_annotated(holder, *pods, wanted);
+  auto settings_of_tenants = by_tenant(wanted, all, *pods);
+  const auto answers = manager.settle(std::move(settings_of_tenants), classes_of(all, *pods));
   Outcomes outcomes;
   refused_annotations_.clear();
   for (const auto& one : wanted) {

@@ -1,9 +1,9 @@
 #pragma once
 // Follows the limits that the operator sets for containers of this node (cluster/limit_settings.h).
 // It reads the order from the Node and finds the tenant that each setting is about: the API server
-// tells the Pod's uid, kubelet's pod-resources its devices. The TenantManager then applies the
-// setting. The answer in the Node says what holds, and an Event on the Pod reports a refused
-// setting.
+// tells the Pod's uid and which claims it uses (claim_tenant.h), kubelet's pod-resources its
+// devices by device plugins. The TenantManager then applies the setting. The answer in the Node
+// says what holds, and an Event on the Pod reports a refused setting.
 //
 // It also follows the annotations by which a Pod's owner sets limits for all its containers
 // (tranche.dev/memory, tranche.dev/compute, tranche.dev/class). An annotation may only lower. The

@@ -301,6 +301,122 @@ TEST_F(SettingFollowerTest, TheNextAgentKeepsAClassUntilItKnowsThePods) {
   EXPECT_TRUE(becomes(Priority::kNormal));
 }
 
+// A share of 400 MiB and 40 %, lowered to 300 MiB by its claim's configuration, which container
+// `gpu` of Pod shop/c has.
+class ClaimSettingTest : public SettingFollowerTest {
+ protected:
+  ClaimSettingTest() {
+    claim_ = {
+        .id = "share",
+        .driver = "gpu.nvidia.com",
+        .requests = {{"shop", "c-half-x", "gpu"}},
+        .limits = {.enforcement = Enforcement::kStrict,
+                   .devices = {{.uuid = "GPU-b",
+                                .memory = Bytes::from_mib(300),
+                                .weight = 400,
+                                .permille = 400}}},
+        .most = {{.uuid = "GPU-b", .memory = Bytes::from_mib(400), .weight = 400, .permille = 400}},
+        .devices = {{.uuid = "GPU-b", .memory = Bytes::from_mib(1000)}}};
+    EXPECT_TRUE(manager_->add_claim(claim_.id, claim_.driver, claim_.limits));
+    manager_->know_claims([this]() -> Result<std::vector<ClaimTenant>> {
+      if (unknown_) return fail(Code::kUnavailable, "not yet");
+      return std::vector{claim_};
+    });
+    uid_ = put("{}");
+  }
+  std::string put(const std::string& annotations, const char* status = R"("containerStatuses":
+      [{"name":"gpu","containerID":"containerd://1"}],)") {
+    const auto text = fmt::format(
+        R"({{"metadata":{{"name":"c","namespace":"shop","annotations":{}}},
+            "spec":{{"nodeName":"n1","resourceClaims":[{{"name":"half","resourceClaimTemplateName":"t"}}],
+              "containers":[{{"name":"gpu","resources":{{"claims":[{{"name":"half"}}]}}}}]}},
+            "status":{{{} "resourceClaimStatuses":[{{"name":"half","resourceClaimName":"c-half-x"}}]}}}})",
+        annotations, status);
+    return objects_.put(cluster::kPod, text).uid;
+  }
+  LimitSetting setting(std::string memory, std::string compute = "") const {
+    return {.ns = "shop",
+            .pod = "c",
+            .uid = uid_,
+            .container = "gpu",
+            .resource = "claim/half",
+            .memory = std::move(memory),
+            .compute = std::move(compute)};
+  }
+  DeviceLimits part() const {
+    const auto text = FsRoot().read(dir_.path() / "s/tenants/share.json");
+    return limit::decode(text.value()).value().devices.at(0);
+  }
+  std::uint64_t mib() const { return part().memory.value_or(Bytes{}).mib(); }
+  bool becomes_mib(std::uint64_t wanted) {
+    return look_until([&] {
+      clock_.advance(LimitOverrides::kAskAgain);
+      return mib() == wanted;
+    });
+  }
+
+  ClaimTenant claim_;
+  bool unknown_ = false;
+};
+
+TEST_F(ClaimSettingTest, IsLoweredAndSetBack) {
+  order(cluster::encode(std::vector{setting("100Mi", "10%")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  EXPECT_EQ(mib(), 100U);
+  EXPECT_EQ(part().permille, 100U);
+  EXPECT_EQ(answered()->devices.at(0).uuid, "GPU-b");
+  order("");
+  ASSERT_TRUE(becomes_mib(300));
+  EXPECT_EQ(part().permille, 400U);
+}
+
+TEST_F(ClaimSettingTest, IsRaisedUpToWhatTheClaimConsumedAndNoFurther) {
+  order(cluster::encode(std::vector{setting("400Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "400Mi"));
+  EXPECT_EQ(mib(), 400U) << "the configuration's 300 MiB are its owner's wish";
+  order(cluster::encode(std::vector{setting("401Mi"), setting("400Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "401Mi"));
+  EXPECT_THAT(answered()->message, HasSubstr("401 MiB is more than the 400 MiB of the claim"));
+  EXPECT_EQ(mib(), 400U);
+  order(cluster::encode(std::vector{setting("", "41%")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, ""));
+  EXPECT_THAT(answered()->message, HasSubstr("41% is more than the 40% of the claim"));
+}
+
+TEST_F(ClaimSettingTest, AnAnnotationLowersAndNeverRaises) {
+  put(R"({"tranche.dev/memory":"200Mi"})");
+  ASSERT_TRUE(becomes_mib(200));
+  put(R"({"tranche.dev/memory":"350Mi"})");
+  ASSERT_TRUE(becomes_mib(300)) << "what the claim's configuration says is its owner's, too";
+  EXPECT_THAT(events(),
+              testing::Contains(HasSubstr(
+                  "container gpu, claim/half: memory: 350 MiB is more than the 300 MiB")));
+}
+
+// Whoever makes a Pod may name any claim; kubelet starts it with its own alone.
+TEST_F(ClaimSettingTest, APodThatNeverStartedHasNoSay) {
+  put(R"({"tranche.dev/memory":"200Mi"})", "");
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kWaiting, "100Mi"));
+  EXPECT_EQ(mib(), 300U);
+}
+
+TEST_F(ClaimSettingTest, WhatIsSetStaysWhileNobodyKnowsTheClaims) {
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  unknown_ = true;
+  clock_.advance(LimitOverrides::kAskAgain);
+  ASSERT_TRUE(is(LimitOutcome::State::kWaiting, "100Mi"));
+  EXPECT_EQ(mib(), 100U);
+}
+
+TEST_F(ClaimSettingTest, AClaimThatHasEndedGetsNoFiles) {
+  ASSERT_TRUE(manager_->remove_claim("share"));
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kWaiting, "100Mi"));
+  EXPECT_FALSE(FsRoot().read(dir_.path() / "s/tenants/share.json"));
+}
+
 TEST_F(SettingFollowerTest, AnotherPodOfTheNameIsNotMeant) {
   auto other = setting("100Mi");
   other.uid = "00000000-0000-0000-0000-00000000dead";

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "agent/limits/tenant_store.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -80,23 +82,34 @@ std::string percent(const std::optional<std::uint32_t>& permille) {
   return permille ? fmt::format("{:g}%", *permille / 10.0) : "no cap";
 }
 
-// For a setting that may not raise. kPermission: it does.
-Result<void> check_lowers(const DeviceLimits& before, const DeviceLimits& after) {
-  constexpr auto kAnnotationRemedy = "ask the operator: tranche limit set";
-  if (before.memory && (!after.memory || *after.memory > *before.memory)) {
+// Why a setting may not be more than what is there, for people.
+struct Ceiling {
+  std::string_view of;  // "the 5 MiB of the configuration, and ..."
+  std::string_view remedy;
+};
+constexpr Ceiling kOfConfiguration{"the configuration, and a Pod's annotation only lowers",
+                                   "ask the operator: tranche limit set"};
+constexpr Ceiling kOfClaim{"the claim: the scheduler counts on the rest for others",
+                           "make a claim for more"};
+constexpr Ceiling kOfClaimsConfiguration{
+    "the claim and its configuration, and a Pod's annotation only lowers",
+    "change the claim, or ask the operator: tranche limit set"};
+
+// kPermission: `after` is more than `most`.
+Result<void> check_lowers(const DeviceLimits& most, const DeviceLimits& after,
+                          const Ceiling& ceiling) {
+  if (most.memory && (!after.memory || *after.memory > *most.memory)) {
     return fail(Code::kPermission,
-                fmt::format("memory: {} is more than the {} of the configuration, and a Pod's "
-                            "annotation only lowers",
-                            mib(after.memory), mib(before.memory)),
-                kAnnotationRemedy);
+                fmt::format("memory: {} is more than the {} of {}", mib(after.memory),
+                            mib(most.memory), ceiling.of),
+                std::string(ceiling.remedy));
   }
-  if (before.permille ? !after.permille || *after.permille > *before.permille
-                      : after.weight > before.weight) {
+  if (most.permille ? !after.permille || *after.permille > *most.permille
+                    : after.weight > most.weight) {
     return fail(Code::kPermission,
-                fmt::format("compute: {} is more than the {} of the configuration, and a Pod's "
-                            "annotation only lowers",
-                            percent(after.permille), percent(before.permille)),
-                kAnnotationRemedy);
+                fmt::format("compute: {} is more than the {} of {}", percent(after.permille),
+                            percent(most.permille), ceiling.of),
+                std::string(ceiling.remedy));
   }
   return {};
 }
@@ -175,12 +188,38 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
       }
     }
     if (values.compute) set_compute(*values.compute, part);
-    if (raising == Raising::kRefused) TRY(check_lowers(before, part));
+    if (raising == Raising::kRefused) TRY(check_lowers(before, part, kOfConfiguration));
     if (rules.oversubscribe || !rules.holds()) continue;
     const auto found = elsewhere.find(part.uuid);
     const auto others = found == elsewhere.end() ? PromisedElsewhere() : found->second;
     TRY(check_memory(before, part, *device, others));
     TRY(check_compute(before, part, others));
+  }
+  return limits;
+}
+
+Result<limit::TenantLimits> with_claim_setting(const ClaimTenant& tenant,
+                                               const LimitSetting& setting, Raising raising) {
+  ASSIGN_OR_RETURN(const auto values, read(setting));
+  if (values.priority) {
+    return refuse_setting("class: containers with claims have none", "set memory and compute");
+  }
+  ASSIGN_OR_RETURN(auto limits, tenant_limits(tenant.id, tenant.driver, tenant.limits));
+  limits.set_by_operator = raising == Raising::kAllowed;
+  for (std::size_t i = 0; i < limits.devices.size(); ++i) {
+    auto& part = limits.devices[i];
+    const auto device = std::ranges::find(tenant.devices, part.uuid, &offer::Device::uuid);
+    if (device == tenant.devices.end()) {
+      return fail(Code::kFailedPrecondition, fmt::format("{} is not on this node now", part.uuid),
+                  "see the Node's condition TrancheGpuHealthy");
+    }
+    const auto promised = part;
+    if (values.memory) {
+      ASSIGN_OR_RETURN(part.memory, memory_of(*values.memory, *device));
+    }
+    if (values.compute) set_compute(*values.compute, part);
+    TRY(check_lowers(tenant.most.at(i), part, kOfClaim));
+    if (raising == Raising::kRefused) TRY(check_lowers(promised, part, kOfClaimsConfiguration));
   }
   return limits;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "agent/limits/claim_tenant.h"
 #include "base/result.h"
 #include "cluster/limit_settings.h"
 #include "config/limits.h"
@@ -34,5 +35,13 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
                                          const offer::ResourceOffer& resource,
                                          const std::map<std::string, PromisedElsewhere>& elsewhere,
                                          Raising raising = Raising::kAllowed);
+
+// The same for a claim's tenant. Nobody raises it above what the claim consumed (`most`): the
+// scheduler has given the rest to others. A setting that may not raise stays below what the claim's
+// configuration has lowered, too. kPermission: it is more. kInvalidArgument: an impossible value,
+// or a class, which claims do not have. kFailedPrecondition: the machine does not have the device.
+Result<limit::TenantLimits> with_claim_setting(const ClaimTenant& tenant,
+                                               const cluster::LimitSetting& setting,
+                                               Raising raising);
 
 }  // namespace tranche::agent

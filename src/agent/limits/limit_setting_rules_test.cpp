@@ -150,6 +150,42 @@ TEST(WithSetting, WhatCannotBe) {
               HasSubstr("GPU-b is not offered any more"));
 }
 
+ClaimTenant whole() {
+  return {.id = "t",
+          .driver = "gpu.nvidia.com",
+          .limits = {.enforcement = Enforcement::kStrict,
+                     .devices = {{.uuid = "GPU-a",
+                                  .memory = Bytes::from_mib(600),
+                                  .weight = 1000,
+                                  .permille = {}}}},
+          .most = {{.uuid = "GPU-a", .weight = 1000}},
+          .devices = {{.uuid = "GPU-a", .memory = Bytes::from_mib(1000)}}};
+}
+
+TEST(WithClaimSetting, AWholeDeviceMayBeGivenBack) {
+  const auto all = with_claim_setting(whole(), setting("none", "none"), Raising::kAllowed);
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->devices.at(0).memory, std::nullopt);
+  EXPECT_TRUE(all->set_by_operator);
+  const auto half = with_claim_setting(whole(), setting("50%", "30%"), Raising::kRefused);
+  ASSERT_TRUE(half) << half.error().message();
+  EXPECT_EQ(half->devices.at(0).memory, Bytes::from_mib(500));
+  EXPECT_EQ(half->devices.at(0).permille, 300U);
+  EXPECT_EQ(with_claim_setting(whole(), setting("none"), Raising::kRefused).error().code,
+            Code::kPermission);
+}
+
+TEST(WithClaimSetting, WhatCannotBe) {
+  EXPECT_EQ(with_claim_setting(whole(), setting("", "", "normal"), Raising::kAllowed).error().code,
+            Code::kInvalidArgument);
+  EXPECT_EQ(with_claim_setting(whole(), setting("lots"), Raising::kAllowed).error().code,
+            Code::kInvalidArgument);
+  auto lost = whole();
+  lost.devices.clear();
+  EXPECT_EQ(with_claim_setting(lost, setting("1Mi"), Raising::kAllowed).error().code,
+            Code::kFailedPrecondition);
+}
+
 TEST(WithSetting, SaysWhatToWrite) {
   for (const auto& wrong : {setting("equal"), setting("lots"), setting("", "equal"),
                             setting("", "8Gi"), setting("", "", "urgent"), setting("200%")}) {

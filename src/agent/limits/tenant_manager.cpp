@@ -152,6 +152,10 @@ std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
   return tenants;
 }
 
+std::vector<ClaimTenant> TenantManager::known_claims() const {
+  return claims_ ? claims_().value_or(std::vector<ClaimTenant>()) : std::vector<ClaimTenant>();
+}
+
 // Answers for the tenants that have settings.
 TenantManager::Answers TenantManager::follow_all() {
   Answers answers;
@@ -160,6 +164,10 @@ TenantManager::Answers TenantManager::follow_all() {
     const std::string& id = record.grant.tenant;
     if (id.empty()) continue;
     if (follow_one(id, record.grant, answers)) ++changed;
+  }
+  const auto claims = known_claims();
+  for (const auto& claim : claims) {
+    if (follow_claim(claim, claims, answers)) ++changed;
   }
   if (changed > 0) {
     log_.info(fmt::format("the limits of {} container{} changed, without a restart", changed,
@@ -206,12 +214,47 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
   return put.value_or(false);
 }
 
+// The files of a tenant that has none are the matter of who prepares the claim.
+bool TenantManager::follow_claim(const ClaimTenant& claim, const std::vector<ClaimTenant>& all,
+                                 Answers& answers) {
+  if (!settings_ || claim.limits.devices.empty()) return false;
+  const auto now = tenants_.get(claim.id);
+  if (!now && now.error().code == Code::kNotFound) return false;
+  auto wanted = tenant_limits(claim.id, claim.driver, claim.limits);
+  if (settings_->contains(claim.id)) {
+    auto tried = set_claim(claim, all);
+    if (!tried.empty() && tried.back()) wanted = tried.back();
+    answers.insert_or_assign(claim.id, std::move(tried));
+  }
+  const auto put = wanted ? tenants_.put(*wanted) : std::unexpected(wanted.error());
+  if (!put) complain(put.error());
+  return put.value_or(false);
+}
+
+// As set(). A setting that one of its other tenants cannot keep is refused here, too.
+std::vector<Result<limit::TenantLimits>> TenantManager::set_claim(
+    const ClaimTenant& claim, const std::vector<ClaimTenant>& all) const {
+  std::vector<Result<limit::TenantLimits>> tried;
+  for (const auto& [values, raising, together] : settings_->at(claim.id)) {
+    auto mine = with_claim_setting(claim, values, raising);
+    for (const auto& other : all) {
+      if (!mine || std::ranges::find(together, other.id) == together.end()) continue;
+      if (auto its = with_claim_setting(other, values, raising); !its) {
+        mine = std::unexpected(std::move(its).error());
+      }
+    }
+    tried.push_back(std::move(mine));
+    if (tried.back()) break;
+  }
+  return tried;
+}
+
 // Tries the tenant's settings in order, up to the first that can be kept.
 std::vector<Result<limit::TenantLimits>> TenantManager::set(const limit::TenantLimits& promised,
                                                             const offer::ResourceOffer& resource) {
   std::vector<Result<limit::TenantLimits>> tried;
   const auto elsewhere = promised_elsewhere(promised.id, resource);
-  for (const auto& [values, raising] : settings_->at(promised.id)) {
+  for (const auto& [values, raising, together] : settings_->at(promised.id)) {
     tried.push_back(with_setting(promised, values, resource, elsewhere, raising));
     if (tried.back()) break;
   }
@@ -285,7 +328,7 @@ void TenantManager::sweep_tenants(const Holders& holders) {
   if (claims_) {
     auto claimed = claims_();
     if (!claimed) return;  // soon known
-    known.insert(claimed->begin(), claimed->end());
+    for (const auto& claim : *claimed) known.insert(claim.id);
   }
   std::vector<std::string> gone;
   decltype(strays_) strays;

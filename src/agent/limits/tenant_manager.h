@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/limits/claim_tenant.h"
 #include "agent/limits/limit_hook.h"
 #include "agent/limits/limit_library.h"
 #include "agent/limits/limit_setting_rules.h"
@@ -65,8 +66,8 @@ class TenantManager {
   // It is no error if there is none.
   Result<void> remove_claim(const std::string& tenant) { return tenants_.remove(tenant); }
   // Before the first prune(): the tenants of all claims that are prepared. An error: nobody knows
-  // them now, and no tenant is removed.
-  using ClaimTenants = std::function<Result<std::set<std::string>>()>;
+  // them now. Then no tenant is removed, and those of claims keep what they have.
+  using ClaimTenants = std::function<Result<std::vector<ClaimTenant>>()>;
   void know_claims(ClaimTenants tenants) { claims_ = std::move(tenants); }
 
   // Gives every tenant what the offer now promises it. Tenants whose tranches are no longer offered
@@ -81,6 +82,8 @@ class TenantManager {
   struct Setting {
     cluster::LimitSetting values;
     Raising raising = Raising::kAllowed;
+    // Of a claim: the tenants that it is about. It holds for all of them, or none.
+    std::vector<std::string> together = {};
   };
   using Settings = std::map<std::string, std::vector<Setting>>;
   using Answers = std::map<std::string, std::vector<Result<limit::TenantLimits>>>;
@@ -101,6 +104,8 @@ class TenantManager {
     std::vector<std::string> ids;
   };
   std::vector<Tenant> known_tenants() const;
+  // Those of claims; none where nobody knows them now.
+  std::vector<ClaimTenant> known_claims() const;
 
   // Drops grants that are over (GrantStore::prune) and their tenants, tenants without a grant or a
   // possible holder, and libraries that no grant mounts. What a living container has mounted stays.
@@ -117,6 +122,10 @@ class TenantManager {
   // The functions below are called by the thread that holds turns_.
   Answers follow_all();
   bool follow_one(const std::string& id, const offer::Grant& grant, Answers& answers);
+  bool follow_claim(const ClaimTenant& claim, const std::vector<ClaimTenant>& all,
+                    Answers& answers);
+  std::vector<Result<limit::TenantLimits>> set_claim(const ClaimTenant& claim,
+                                                     const std::vector<ClaimTenant>& all) const;
   std::vector<Result<limit::TenantLimits>> set(const limit::TenantLimits& promised,
                                                const offer::ResourceOffer& resource);
   std::map<std::string, PromisedElsewhere> promised_elsewhere(

@@ -113,6 +113,12 @@ Json json_of(const OwnerReference& owner) {
 Json json_of(const PodContainer& container) {
   Json json = {{"name", container.name}, {"resources", {{"requests", container.requests}}}};
   if (container.sidecar) json["restartPolicy"] = "Always";
+  if (container.claims.empty()) return json;
+  json["resources"]["claims"] = array_of(container.claims, [](const ContainerClaim& claim) {
+    Json item = {{"name", claim.claim}};
+    set(item, "request", claim.request);
+    return item;
+  });
   return json;
 }
 
@@ -162,9 +168,9 @@ Json spec_of(const SnapshotPod& value) {
     return item;
   });
   if (!value.affinity.empty()) spec["affinity"] = in_order(value.affinity);
-  spec["resourceClaims"] = array_of(value.claims, [](const PodClaim& claim) {
+  spec["resourceClaims"] = array_of(value.pod.claims, [](const PodClaim& claim) {
     Json item = {{"name", claim.name}};
-    set(item, "resourceClaimName", claim.claim);
+    if (claim.claim_template.empty()) set(item, "resourceClaimName", claim.object);
     set(item, "resourceClaimTemplateName", claim.claim_template);
     return item;
   });
@@ -182,6 +188,12 @@ Json json_of(const SnapshotPod& value) {
   }
   if (value.pod.ready) conditions.push_back({{"type", "Ready"}, {"status", "True"}});
   if (!conditions.empty()) status["conditions"] = std::move(conditions);
+  auto made = Json::array();
+  for (const auto& [name, object, claim_template] : value.pod.claims) {
+    if (claim_template.empty() || object.empty()) continue;
+    made.push_back({{"name", name}, {"resourceClaimName", object}});
+  }
+  if (!made.empty()) status["resourceClaimStatuses"] = std::move(made);
   return {{"metadata", pod_metadata_of(value)}, {"spec", spec_of(value)}, {"status", status}};
 }
 

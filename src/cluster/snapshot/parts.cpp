@@ -23,10 +23,6 @@ Result<SnapshotPod> parse_snapshot_pod(std::string_view text) {
       if (!kept) spec.refuse("affinity", "holds a value that cannot be kept");
       value.affinity = std::move(kept).value_or("");
     }
-    for (const auto& claim : spec.list("resourceClaims")) {
-      value.claims.push_back({claim.text("name"), claim.text("resourceClaimName"),
-                              claim.text("resourceClaimTemplateName")});
-    }
   });
   if (result) result->pod = std::move(pod);
   return result;

@@ -74,20 +74,12 @@ struct Toleration {
   bool operator==(const Toleration&) const = default;
 };
 
-struct PodClaim {  // spec.resourceClaims
-  std::string name;
-  std::string claim;           // a ResourceClaim of the Pod's namespace, or
-  std::string claim_template;  // a ResourceClaimTemplate of it
-  bool operator==(const PodClaim&) const = default;
-};
-
 struct SnapshotPod {
   Pod pod;
   std::string created;  // RFC 3339, as written
   std::int64_t priority = 0;
   std::vector<Toleration> tolerations;
   std::string affinity;  // spec.affinity as compact JSON with sorted keys; empty: none
-  std::vector<PodClaim> claims;
   bool operator==(const SnapshotPod&) const = default;
 };
 

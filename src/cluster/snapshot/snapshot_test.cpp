@@ -67,12 +67,12 @@ Snapshot whole() {
                                 .containers = {{"side", true, true, {{"nvidia.com/gpu", 1}}},
                                                {"init", true, false, {}},
                                                {"main", false, false, {{"nvidia.com/gpu", 2}}}},
-                                .priority_class = "low"},
+                                .priority_class = "low",
+                                .claims = {{"gpu", "", "tpl"}, {"other", "c", ""}}},
                         .created = "2026-01-31T11:00:00Z",
                         .priority = -10,
                         .tolerations = {{"k", "Exists", "", "NoSchedule"}},
-                        .affinity = R"({"nodeAffinity":{"x":[1]}})",
-                        .claims = {{"gpu", "", "tpl"}, {"other", "c", ""}}};
+                        .affinity = R"({"nodeAffinity":{"x":[1]}})"};
   snapshot.pods = {pod};
   snapshot.config_maps = {{.key = {"gpu", "configs"}, .data = {{"training", "version: v1\n"}}}};
   ClusterPolicy policy;
@@ -118,6 +118,16 @@ TEST(Snapshot, KeepsEverything) {
   EXPECT_EQ(back->budgets, expected.budgets);
   EXPECT_EQ(*back, expected);
   EXPECT_EQ(encode(*back), text);
+}
+
+TEST(Snapshot, KeepsWhichContainersUseAClaim) {
+  auto snapshot = whole();
+  auto& pod = snapshot.pods.at(0).pod;
+  pod.claims = {{"gpu", "p-gpu-x", "tpl"}, {"other", "c", ""}};
+  pod.containers.at(2).claims = {{"gpu", "a"}, {"other"}};
+  const auto back = decode(encode(snapshot));
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(back->pods, snapshot.pods);
 }
 
 // A snapshot/v1 file that stays readable, and that the schema is checked with

@@ -25,11 +25,12 @@ bool is_gpu_resource(std::string_view resource, const TakeOptions& options) {
 
 bool asks_for_gpus(const SnapshotPod& pod, const TakeOptions& options) {
   // Which devices a claim is about stands in another object: each of them counts.
-  return !pod.claims.empty() || std::ranges::any_of(pod.pod.containers, [&](const auto& container) {
-    return std::ranges::any_of(container.requests, [&](const auto& request) {
-      return is_gpu_resource(request.first, options);
-    });
-  });
+  return !pod.pod.claims.empty() ||
+         std::ranges::any_of(pod.pod.containers, [&](const auto& container) {
+           return std::ranges::any_of(container.requests, [&](const auto& request) {
+             return is_gpu_resource(request.first, options);
+           });
+         });
 }
 
 // By what it advertises, also when that is 0 now, and by the labels of feature discovery.

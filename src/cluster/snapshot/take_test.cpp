@@ -106,7 +106,7 @@ TEST(TakeSnapshot, PodsThatConcernGpus) {
   EXPECT_THAT(asks.pod.node_selector, ElementsAre(Pair("pool", "a")));
   EXPECT_THAT(asks.tolerations, ElementsAre(Toleration{"k", "Exists", "", ""}));
   EXPECT_EQ(asks.affinity, R"({"nodeAffinity":{},"podAntiAffinity":{}})");
-  EXPECT_THAT(snapshot->pods[1].claims, ElementsAre(PodClaim{"gpu", "", "t"}));
+  EXPECT_THAT(snapshot->pods[1].pod.claims, ElementsAre(PodClaim{"gpu", "", "t"}));
   EXPECT_EQ(decode(encode(*snapshot)), *snapshot);
 
   // Where nobody knows which nodes have GPUs, no Pod that runs is left out.

@@ -26,11 +26,12 @@ constexpr auto kLimitFlags = std::to_array<FlagSpec>({
      .uses = kUseLimitGet | kUseLimitReset},
     {.name = "resource",
      .help =
-         "which resource, nvidia.com/gpu.shared or short gpu.shared; empty: the only one of the "
-         "container",
+         "which resource, nvidia.com/gpu.shared or short gpu.shared, or a claim by the Pod's name "
+         "for it, claim/NAME or claim/NAME/REQUEST; empty: the only one of the container",
      .uses = kUseLimitSet},
     {.name = "resource",
-     .help = "which resource, nvidia.com/gpu.shared or short gpu.shared; empty: all",
+     .help = "which resource, nvidia.com/gpu.shared or short gpu.shared, or claim/NAME, "
+             "claim/NAME/REQUEST; empty: all",
      .uses = kUseLimitGet | kUseLimitReset},
     {.name = "memory",
      .help = "device memory of the container on each of its devices: a quantity (8Gi), a "

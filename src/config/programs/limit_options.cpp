@@ -59,9 +59,19 @@ std::string pod_name(OptionReader& reader, Verb verb, std::string_view text) {
   return std::string(text);
 }
 
+// "claim/half", "claim/half/gpu" (cluster/limit_settings.h).
+bool is_claim_resource(std::string_view text) {
+  constexpr std::string_view kPrefix = "claim/";
+  if (!text.starts_with(kPrefix)) return false;
+  text.remove_prefix(kPrefix.size());
+  const auto slash = text.find('/');
+  return is_object_name(text.substr(0, slash)) &&
+         (slash == std::string_view::npos || is_object_name(text.substr(slash + 1)));
+}
+
 std::string resource(OptionReader& reader) {
   const auto text = reader.get<std::string>("resource");
-  if (text.empty()) return text;
+  if (text.empty() || is_claim_resource(text)) return text;
   const auto name = text.find('/') == std::string::npos ? "nvidia.com/" + text : text;
   const auto slash = name.find('/');
   if (!is_object_name(name.substr(0, slash)) || !is_object_name(name.substr(slash + 1))) {

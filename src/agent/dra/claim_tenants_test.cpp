@@ -1,0 +1,62 @@
+#include "agent/dra/claim_tenants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/machines.h"
+
+namespace tranche::agent::claim_tenants_test {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
+constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
+
+dra::PreparedDevice share(const std::string& uuid) {
+  return {.request = "gpu",
+          .pool = "gpu-n1",
+          .device = "gpu-0",
+          .share_id = kShare,
+          .uuid = uuid,
+          .part = dra::ConsumedPart{.memory = Bytes::from_mib(1000), .percent = 50},
+          .limits = GrantLimits{
+              .enforcement = Enforcement::kStrict,
+              .devices = {
+                  {.uuid = uuid, .memory = Bytes::from_mib(800), .weight = 500, .permille = 500}}}};
+}
+
+TEST(ClaimTenants, HaveWhatTheyArePromisedAndTheMostThatTheyMayHave) {
+  const auto machine = test::machine_of({test::l20(0)});
+  const auto& uuid = machine.gpus[0].uuid.value;
+  dra::PreparedDevice unlimited{
+      .request = "whole", .pool = "gpu-n1", .device = "gpu-1", .uuid = "GPU-x"};
+  const auto tenants = claim_tenants({{.ns = "shop",
+                                       .name = "half",
+                                       .uid = kUid,
+                                       .boot = "b",
+                                       .devices = {share(uuid), unlimited}}},
+                                     machine, "gpu.nvidia.com");
+  ASSERT_THAT(tenants, SizeIs(1));
+  EXPECT_EQ(tenants[0].id, kShare);
+  EXPECT_EQ(tenants[0].requests.at(0), (ClaimRequest{"shop", "half", "gpu"}));
+  EXPECT_EQ(tenants[0].limits.devices.at(0).memory, Bytes::from_mib(800));
+  EXPECT_EQ(tenants[0].most.at(0).memory, Bytes::from_mib(1000));
+  EXPECT_EQ(tenants[0].most.at(0).permille, 500U);
+  EXPECT_EQ(tenants[0].devices.at(0).memory.mib(), machine.gpus[0].memory.mib());
+}
+
+// Its file must not be taken for nobody's.
+TEST(ClaimTenants, OneWhoseInstanceIsNotMadeYetIsKnownWithoutDevices) {
+  auto device = share("");
+  device.place = dra::MigPlace{.gpu = {"GPU-a"}, .profile_id = 19, .at = {0, 1}};
+  const auto tenants =
+      claim_tenants({{.ns = "shop", .name = "mig", .uid = kUid, .boot = "b", .devices = {device}}},
+                    test::machine_of({test::l20(0)}), "gpu.nvidia.com");
+  ASSERT_THAT(tenants, SizeIs(1));
+  EXPECT_THAT(tenants[0].limits.devices, IsEmpty());
+}
+
+}  // namespace
+}  // namespace tranche::agent::claim_tenants_test
