@@ -156,29 +156,30 @@ void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& o
   };
   if (ports.claims->instances) instances_.emplace(*std::move(ports.claims->instances));
   claims_.emplace(
-      options,
-      ClaimService::Ports{
-          .objects = ports.claims->objects,
-          .kubelet = ports.pod_resources,
-          .node = std::move(ports.claims->node),
-          .boot = std::move(ports.claims->boot),
-          .add_tenant = [this, no_tenants, driver = options.dra_driver_name](
-                            const std::string& tenant, const GrantLimits& limits) -> Result<void> {
-            if (!tenants_) return no_tenants();
-            return tenants_->add_claim(tenant, driver, limits);
-          },
-          .remove_tenant = [this](const std::string& tenant) -> Result<void> {
-            return tenants_ ? tenants_->remove_claim(tenant) : Result<void>();
-          },
-          .granted = [this](const std::set<std::string>& uuids) { return granted(uuids); },
-          .instances = instances_ ? &*instances_ : nullptr,
-          .mounts = [this, no_tenants]() -> Result<offer::LimitMounts> {
-            if (!tenants_) return no_tenants();
-            return tenants_->prepare();
-          },
-          .look_again = look_again,
-          .clock = clock,
-          .log = log});
+      options, ClaimService::Ports{
+                   .objects = ports.claims->objects,
+                    .kubelet = ports.pod_resources,
+                   .node = std::move(ports.claims->node),
+                   .boot = std::move(ports.claims->boot),
+                   .add_tenant = [this, no_tenants, driver = options.dra_driver_name](
+                                     const std::string& tenant, const GrantLimits& limits,
+                                     bool renewed) -> Result<void> {
+                     if (!tenants_) return no_tenants();
+                     return tenants_->add_claim(tenant, driver, limits, renewed);
+                   },
+                   .remove_tenant = [this](const std::string& tenant) -> Result<void> {
+                     return tenants_ ? tenants_->remove_claim(tenant) : Result<void>();
+                   },
+                   .granted = [this](const std::set<std::string>& uuids) { return granted(uuids); },
+                   .instances = instances_ ? &*instances_ : nullptr,
+                   .mounts = [this, no_tenants]() -> Result<offer::LimitMounts> {
+                     if (!tenants_) return no_tenants();
+                     return tenants_->prepare();
+                   },
+                   .pod = std::move(ports.claims->pod),
+                   .look_again = look_again,
+                   .clock = clock,
+                   .log = log});
   if (tenants_) tenants_->know_claims([this] { return claims_->tenants(); });
   inputs_.push_back(std::make_unique<ClaimInput>(*claims_));
 }

@@ -51,6 +51,8 @@ struct ClaimPorts {
   cluster::Objects& objects;
   std::function<Result<cluster::Node>()> node;
   std::string boot;
+  // As of ClaimPreparer.
+  std::function<std::optional<cluster::Pod>(const std::string& uid)> pod = {};
   // nullopt: no MIG instances are made for claims. `changed`: the agent sets it.
   std::optional<InstanceMaker::Ports> instances = {};
 };

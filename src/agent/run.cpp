@@ -157,6 +157,9 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
       followers.claims.emplace(ClaimPorts{.objects = node.objects(),
                                           .node = [&view] { return view.known(); },
                                           .boot = host::boot_id(FsRoot(options.host_root))});
+      if (auto* const pods = cluster->pods()) {
+        followers.claims->pod = [pods](const std::string& uid) { return pods->find(uid); };
+      }
       if (options.dra_dynamic_mig) followers.claims->instances.emplace(mig->instance_ports());
     }
     followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };

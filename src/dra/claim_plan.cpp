@@ -197,6 +197,8 @@ Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu:
   if (!is_uuid(claim.uid)) return fail(Code::kInvalidArgument, "the claim's uid is no UUID");
   PreparedClaim result{
       .ns = claim.key.ns, .name = claim.key.name, .uid = claim.uid, .boot = facts.boot};
+  const auto& users = claim.reserved_for;
+  if (users.size() == 1 && users.front().resource == "pods") result.pod = users.front().uid;
   for (const auto& allocated : claim.devices) {
     if (allocated.driver != facts.driver || allocated.pool != facts.pool) continue;
     auto device = plan_device(claim, allocated, result.devices.size(), machine, facts);

@@ -30,6 +30,7 @@ json::Value json_of(const PreparedDevice& device) {
   }
   if (device.limits) json["limits"] = tranche::json_of(*device.limits);
   if (device.admin_access) json["adminAccess"] = true;
+  if (!device.joined.empty()) json["joined"] = device.joined;
   return json;
 }
 
@@ -63,6 +64,7 @@ PreparedDevice read_device(const json::Fields& fields) {
     device.part = {.memory = {part.need<std::uint64_t>("memoryBytes")},
                    .percent = static_cast<std::uint32_t>(part.need_number("percent", 1, 100))};
   }
+  if (fields.has("joined")) device.joined = need_uuid(fields, "joined");
   if (fields.has("limits")) device.limits = grant_limits_of(fields.need_object("limits"));
   return device;
 }
@@ -75,6 +77,7 @@ PreparedClaim read_claim(const json::Fields& fields) {
   for (const auto& device : fields.need_list("devices")) {
     claim.devices.push_back(read_device(device));
   }
+  if (fields.has("pod")) claim.pod = fields.need<std::string>("pod");
   return claim;
 }
 
@@ -88,6 +91,7 @@ void fill_uuid(PreparedDevice& device, const std::string& uuid) {
 
 std::string tenant_of(const PreparedClaim& claim, const PreparedDevice& device) {
   if (!device.limits) return "";
+  if (!device.joined.empty()) return device.joined;
   return device.share_id.empty() ? fmt::format("{}-{}", claim.uid, device.device) : device.share_id;
 }
 
@@ -100,11 +104,12 @@ std::string cdi_device_name(const PreparedClaim& claim, const PreparedDevice& de
 std::string encode(const PreparedClaim& claim) {
   json::Value devices = json::Value::array();
   for (const auto& device : claim.devices) devices.push_back(json_of(device));
-  const json::Value content = {{"namespace", claim.ns},
-                               {"name", claim.name},
-                               {"uid", claim.uid},
-                               {"boot", claim.boot},
-                               {"devices", devices}};
+  json::Value content = {{"namespace", claim.ns},
+                         {"name", claim.name},
+                         {"uid", claim.uid},
+                         {"boot", claim.boot},
+                         {"devices", devices}};
+  if (!claim.pod.empty()) content["pod"] = claim.pod;
   return seal(kCheckpoint, content.text(json::Value::Order::kSorted));
 }
 

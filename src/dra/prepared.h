@@ -41,6 +41,9 @@ struct PreparedDevice {
   std::optional<GrantLimits> limits = {};
   // For monitoring, beside those that hold the device.
   bool admin_access = false;
+  // The tenant of another share that this one goes together with (dra/joint.h): the limits of the
+  // tenant are the sum. Empty: it has a tenant of its own.
+  std::string joined = {};
   bool operator==(const PreparedDevice&) const = default;
 };
 
@@ -52,13 +55,16 @@ struct PreparedClaim {
   // other GPUs.
   std::string boot;
   std::vector<PreparedDevice> devices = {};
+  // The uid of the only Pod that it was reserved for then; empty: there were several, or none.
+  std::string pod = {};
   bool operator==(const PreparedClaim&) const = default;
 };
 
 // The instance at the device's place has been made, or found: its UUID, also in its limits.
 void fill_uuid(PreparedDevice& device, const std::string& uuid);
 
-// The tenant of a device with limits; empty: it has none. Of a share it is the share's id.
+// The tenant of a device with limits; empty: it has none. Of a share it is the share's id, unless
+// it has joined another one.
 std::string tenant_of(const PreparedClaim& claim, const PreparedDevice& device);
 
 // "<uid>-gpu-0", and "<uid>-gpu-0-<share id>" of a share: the name of a device in the claim's CDI

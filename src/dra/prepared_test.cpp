@@ -42,6 +42,18 @@ TEST(PreparedClaim, IsReadAsItWasWritten) {
   EXPECT_EQ(*read, sample());
 }
 
+TEST(PreparedClaim, OneWhoseShareWentTogetherWithAnother) {
+  auto claim = sample();
+  claim.pod = "1b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1b";
+  claim.devices[0].joined = "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00";
+  const auto read = decode_prepared(encode(claim));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, claim);
+  EXPECT_EQ(tenant_of(claim, claim.devices[0]), claim.devices[0].joined);
+  claim.devices[0].joined = "../../etc";
+  EXPECT_FALSE(decode_prepared(encode(claim))) << "it names a folder";
+}
+
 // The sample that the schema is held to (tests/e2e/test_schemas.py).
 TEST(PreparedClaim, IsWrittenAsTheSample) {
   std::ifstream file("tests/data/checkpoint-v1.json");

@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import pytest
+from limited import can_hold, events, limit, wait_event
 from pods import GPU, Applied, pod, wait_offer
 from release import Release
 
@@ -105,21 +106,6 @@ BUDGET = json.dumps(
         "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}},
     }
 )
-
-
-def events(lab, kind: str, name: str) -> dict:
-    """Reason -> note, of the Events about an object."""
-    about = f"involvedObject.kind={kind},involvedObject.name={name}"
-    items = lab.get("events", "-n", "default", "--field-selector", about)["items"]
-    return {one["reason"]: one["message"] for one in items}
-
-
-def wait_event(lab, kind: str, name: str, reason: str) -> str:
-    def what() -> str:
-        return f"{kind} {name} has no Event {reason}: {events(lab, kind, name)}"
-
-    lab.wait(lambda: reason in events(lab, kind, name), what)
-    return events(lab, kind, name)[reason]
 
 
 def restarts(lab, name: str) -> int:
@@ -232,15 +218,6 @@ def test_the_runtimes_hook_tells_of_an_images_own_preload_file(lab, tmp_path):
             lab.wait_pod("short")
 
 
-def limit(lab, *words: str) -> subprocess.CompletedProcess:
-    """`tranche limit`, as the operator calls it."""
-    program = paths.build_folder() / "bin" / "tranche"
-    env = {**os.environ, "KUBECONFIG": str(lab.kubeconfig)}
-    return subprocess.run(
-        [program, "limit", *words], env=env, capture_output=True, text=True, timeout=90, check=False
-    )
-
-
 def tenant_files(lab, node: str) -> str:
     """Each file's name, number and last change: another one after any write."""
     return lab.node(node).run("sh", "-c", "stat -c '%n %i %z' /var/lib/tranche/tenants/*.json").out
@@ -266,11 +243,6 @@ def test_a_tenant_goes_with_its_pod_on_an_idle_node(lab):
         assert " that nobody holds: " in release.log("l20")
         held = lab.node("l20").run("cat", "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint").out
         assert not json.loads(held)["Data"]["PodDeviceEntries"]
-
-
-def can_hold(lab, name: str, memory: str) -> bool:
-    command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
-    return lab.exec(name, "bash", "-c", command).rstrip().endswith("code=0")
 
 
 def test_the_operator_sets_limits_of_a_container_that_runs(lab):

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/fs.h"
 #include "cdi/claim_spec.h"
+#include "dra/joint.h"
 #include "offer/devices.h"
 
 namespace tranche::agent {
@@ -28,6 +30,14 @@ Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const PreparedDe
                           .tenant = dra::tenant_of(claim, device)};
 }
 
+std::set<std::string> tenants_of(const PreparedClaim& claim) {
+  std::set<std::string> tenants;
+  for (const auto& device : claim.devices) {
+    if (device.limits) tenants.insert(dra::tenant_of(claim, device));
+  }
+  return tenants;
+}
+
 std::vector<dra::MigPlace> places_of(const PreparedClaim& claim) {
   std::vector<dra::MigPlace> places;
   for (const auto& device : claim.devices) {
@@ -38,13 +48,14 @@ std::vector<dra::MigPlace> places_of(const PreparedClaim& claim) {
 
 }  // namespace
 
-Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const ClaimNode& node) const {
+Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const Claims& others,
+                                       const ClaimNode& node, bool is_new) const {
   auto machine = node.machine;
   TRY(make_whole(claim, machine));
   TRY(make_instances(claim, machine));
+  TRY(make_tenants(claim, others, is_new));
   std::vector<cdi::ClaimDevice> devices;
   for (const auto& device : claim.devices) {
-    if (device.limits) TRY(ports_.add_tenant(dra::tenant_of(claim, device), *device.limits));
     ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, machine));
     devices.push_back(std::move(one));
   }
@@ -53,6 +64,26 @@ Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const ClaimNode& nod
                                                          node.options, node.limits));
   TRY(cdi::write_claim_file(FsRoot(), ports_.cdi_root, file));
   return claim;
+}
+
+Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& others,
+                                      bool is_new) const {
+  auto all = others;
+  all.push_back(claim);
+  for (const auto& tenant : tenants_of(claim)) {
+    TRY(ports_.add_tenant(tenant, dra::joint_limits(tenant, all), is_new));
+  }
+  return {};
+}
+
+// Of a tenant that other claims have too, what is theirs stays.
+Result<void> ClaimMaker::undo_tenants(const PreparedClaim& claim, const Claims& others) const {
+  for (const auto& tenant : tenants_of(claim)) {
+    const auto left = dra::joint_limits(tenant, others);
+    TRY(left.devices.empty() ? ports_.remove_tenant(tenant)
+                             : ports_.add_tenant(tenant, left, true));
+  }
+  return {};
 }
 
 // In a GPU that the last instance has left, MIG mode may still be on.
@@ -91,11 +122,10 @@ Result<void> ClaimMaker::make_instances(PreparedClaim& claim, gpu::Machine& mach
 }
 
 // The instances go last: while a container may still have one open, its limits stand.
-Result<void> ClaimMaker::undo(const PreparedClaim& claim, const ClaimNode* node) const {
+Result<void> ClaimMaker::undo(const PreparedClaim& claim, const Claims& others,
+                              const ClaimNode* node) const {
   TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, claim.uid));
-  for (const auto& device : claim.devices) {
-    if (device.limits) TRY(ports_.remove_tenant(dra::tenant_of(claim, device)));
-  }
+  TRY(undo_tenants(claim, others));
   return remove_instances(claim, node);
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "agent/dra/claim_node.h"
 #include "agent/dra/instance_maker.h"
@@ -17,8 +18,10 @@ namespace tranche::agent {
 class ClaimMaker {
  public:
   struct Ports {
-    // The files of a share's tenant, on this node. Of a tenant that is there they stay as they are.
-    std::function<Result<void>(const std::string& tenant, const GrantLimits& limits)> add_tenant;
+    // The files of a share's tenant, on this node. Of a tenant that is there they stay as they are,
+    // unless it is `renewed`: its limits may have been lowered since.
+    std::function<Result<void>(const std::string& tenant, const GrantLimits& limits, bool renewed)>
+        add_tenant;
     // It is no error if there is none.
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
     InstanceMaker* instances;  // null: nobody may change MIG instances here
@@ -27,13 +30,20 @@ class ClaimMaker {
 
   explicit ClaimMaker(Ports ports) : ports_(std::move(ports)) {}
 
-  // The claim with the UUIDs of the instances that were made.
-  Result<dra::PreparedClaim> make(dra::PreparedClaim claim, const ClaimNode& node) const;
+  using Claims = std::vector<dra::PreparedClaim>;
+  // The claim with the UUIDs of the instances that were made. `others`: those
+  // that have a tenant together with it. `is_new`: then the tenant's limits change by it.
+  Result<dra::PreparedClaim> make(dra::PreparedClaim claim, const Claims& others,
+                                  const ClaimNode& node, bool is_new) const;
   // `node`: null where the hardware has not answered yet; kUnavailable for a claim with instances
-  // then. Instances of another boot are gone by themselves.
-  Result<void> undo(const dra::PreparedClaim& claim, const ClaimNode* node) const;
+  // then. Instances of another boot are gone by themselves. What the others have stays.
+  Result<void> undo(const dra::PreparedClaim& claim, const Claims& others,
+                    const ClaimNode* node) const;
 
  private:
+  Result<void> make_tenants(const dra::PreparedClaim& claim, const Claims& others,
+                            bool is_new) const;
+  Result<void> undo_tenants(const dra::PreparedClaim& claim, const Claims& others) const;
   Result<void> make_instances(dra::PreparedClaim& claim, gpu::Machine& machine) const;
   Result<void> make_whole(const dra::PreparedClaim& claim, const gpu::Machine& machine) const;
   Result<void> remove_instances(const dra::PreparedClaim& claim, const ClaimNode* node) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "cdi/claim_spec.h"
 #include "cluster/kinds.h"
 #include "cluster/resource_claim.h"
+#include "dra/joint.h"
 #include "offer/devices.h"
 
 namespace tranche::agent {
@@ -18,6 +20,7 @@ using dra::PreparedClaim;
 
 // Kubelet gives a call 45 s.
 constexpr std::chrono::seconds kLongestGet{20};
+constexpr std::chrono::milliseconds kPodRetry{20};
 
 // Those of this boot, but for `uid`.
 std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>& all,
@@ -27,6 +30,18 @@ std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>&
     if (id != uid && claim.boot == boot) others.push_back(claim);
   }
   return others;
+}
+
+// The claims of the same boot that have a tenant together with this one: few.
+std::vector<PreparedClaim> with_its_tenants(const std::map<std::string, PreparedClaim>& all,
+                                            const PreparedClaim& claim) {
+  std::vector<PreparedClaim> found;
+  for (const auto& [uid, other] : all) {
+    if (uid != claim.uid && other.boot == claim.boot && dra::have_a_tenant_together(claim, other)) {
+      found.push_back(other);
+    }
+  }
+  return found;
 }
 
 // A call that is under way.
@@ -76,7 +91,7 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(uid);
   if (known == all.end() || known->second.boot != node.facts.boot) return std::nullopt;
-  auto made = maker_.make(known->second, node);
+  auto made = maker_.make(known->second, with_its_tenants(all, known->second), node, false);
   if (!made) {
     ports_.book.failed(uid, made.error().message());
     return std::unexpected(made.error());
@@ -90,29 +105,60 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
 Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const ClaimNode& node,
                                           std::uint64_t call) const {
   bool stored = false;
-  auto mine = claim;
   const auto attempt = [&]() -> Result<PreparedClaim> {
     TRY(check_stays(claim, node));
     TRY(check_grants(claim, node));
+    ASSIGN_OR_RETURN(const auto pod, pod_to_join(claim, node));
     ASSIGN_OR_RETURN(auto store, await_room(claim, node, call));
-    ASSIGN_OR_RETURN(const auto all, store.all());
-    // Another call may have come first.
-    const auto known = all.find(claim.uid);
-    stored = known != all.end() && known->second.boot == node.facts.boot;
-    if (stored) mine = known->second;
-    if (!stored) TRY(store.put(claim));
-    stored = true;
-    ASSIGN_OR_RETURN(mine, maker_.make(mine, node));
-    return mine;
+    return store_and_make(store, claim, pod, node, stored);
   };
   auto result = attempt();
-  if (stored) {
-    ports_.book.stored(mine, node.machine);
-    if (!result) ports_.book.failed(claim.uid, result.error().message());
-  } else {
+  if (!stored) {
     ports_.book.withdraw(claim.uid, call);
+  } else if (!result) {
+    ports_.book.failed(claim.uid, result.error().message());
   }
   return result;
+}
+
+// The book learns under the lock what is stored: whoever undoes a claim that has the same tenant
+// comes after it.
+Result<PreparedClaim> ClaimPreparer::store_and_make(ClaimStore::Locked& store, PreparedClaim claim,
+                                                    const std::optional<cluster::Pod>& pod,
+                                                    const ClaimNode& node, bool& stored) const {
+  ASSIGN_OR_RETURN(const auto all, store.all());
+  // Another call may have come first.
+  const auto known = all.find(claim.uid);
+  stored = known != all.end() && known->second.boot == node.facts.boot;
+  const bool is_new = !stored;
+  if (stored) {
+    claim = known->second;
+  } else {
+    if (pod) dra::join_shares(claim, others_of(all, claim.uid, claim.boot), *pod);
+    TRY(store.put(claim));
+    stored = true;
+  }
+  ports_.book.stored(claim, node.machine);
+  ASSIGN_OR_RETURN(auto made, maker_.make(claim, with_its_tenants(all, claim), node, is_new));
+  ports_.book.stored(made, node.machine);
+  return made;
+}
+
+Result<std::optional<cluster::Pod>> ClaimPreparer::pod_to_join(const PreparedClaim& claim,
+                                                               const ClaimNode& node) const {
+  std::vector<PreparedClaim> others = ports_.book.all();
+  std::erase_if(others, [&](const auto& one) { return one.boot != node.facts.boot; });
+  if (!ports_.pod || !dra::may_join(claim, others)) return std::nullopt;
+  const auto end = std::chrono::steady_clock::now() + kLongestPodWait;
+  do {
+    if (auto pod = ports_.pod(claim.pod)) return pod;
+    std::this_thread::sleep_for(kPodRetry);
+  } while (std::chrono::steady_clock::now() < end);
+  return fail(
+      Code::kUnavailable,
+      "the Pod has several shares of one GPU, and which of its containers have which is not "
+      "known yet",
+      "kubelet tries again; may the agent list and watch Pods?");
 }
 
 Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,
@@ -176,8 +222,8 @@ Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const Clai
 
 // The record goes last: who finds it knows what is still to be undone.
 Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim& claim,
-                                 const ClaimNode* node) const {
-  TRY(maker_.undo(claim, node));
+                                 const ClaimMap& all, const ClaimNode* node) const {
+  TRY(maker_.undo(claim, with_its_tenants(all, claim), node));
   return store.remove(claim.uid);
 }
 
@@ -192,7 +238,7 @@ Result<void> ClaimPreparer::unprepare(const dra::ClaimName& name) {
     return cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, name.uid);
   }
   const auto node = ports_.node();
-  TRY(undo(store, known->second, node.get()));
+  TRY(undo(store, known->second, all, node.get()));
   ports_.book.end(name.uid);
   if (ports_.changed) ports_.changed();
   ports_.log.info(fmt::format("claim {}/{} has ended", name.ns, name.name));
@@ -235,7 +281,7 @@ Result<void> ClaimPreparer::restore() {
   // it starts.
   std::map<std::string, std::string> troubles;  // by uid
   for (auto& [uid, claim] : all) {
-    if (auto made = maker_.make(claim, *node)) {
+    if (auto made = maker_.make(claim, with_its_tenants(all, claim), *node, false)) {
       claim = *std::move(made);
     } else {
       troubles.emplace(uid, made.error().message());
@@ -253,11 +299,13 @@ Result<ClaimPreparer::ClaimMap> ClaimPreparer::undo_earlier_boots(ClaimStore::Lo
                                                                   const ClaimMap& all,
                                                                   const ClaimNode& node) const {
   ClaimMap here;
+  ClaimMap left = all;
   for (const auto& [uid, claim] : all) {
     if (claim.boot == node.facts.boot) {
       here.emplace(uid, claim);
     } else {
-      TRY(undo(store, claim, &node));
+      TRY(undo(store, claim, left, &node));
+      left.erase(uid);
     }
   }
   if (here.size() < all.size()) {

@@ -19,6 +19,7 @@
 #include "agent/dra/claim_store.h"
 #include "base/log.h"
 #include "cluster/objects.h"
+#include "cluster/pod.h"
 #include "dra/driver.h"
 #include "gpu/machine.h"
 
@@ -35,10 +36,16 @@ class ClaimPreparer final : public dra::Driver {
     // null: the hardware has not answered yet.
     std::function<std::shared_ptr<const ClaimNode>()> node;
     ClaimMaker::Ports make;
+    // A Pod of this node, by its uid; nullopt: it is not known (yet). Empty: Pods are not known
+    // here, and no two shares go together.
+    std::function<std::optional<cluster::Pod>(const std::string& uid)> pod;
     // What is prepared has changed; from any thread.
     std::function<void()> changed;
     const Log& log;
   };
+  // So long prepare() waits for the Pod that it prepares for; the API server may tell kubelet
+  // first.
+  static constexpr std::chrono::seconds kLongestPodWait{2};
   // So long prepare() waits for another claim on the same device to end. The scheduler gives a
   // device out again as soon as a Pod is deleted, and kubelet may still be ending its containers;
   // after an error kubelet tries again a minute later.
@@ -66,8 +73,15 @@ class ClaimPreparer final : public dra::Driver {
                                                      const std::string& uid,
                                                      const ClaimNode& node) const;
   Result<dra::PreparedClaim> plan(const dra::ClaimName& name, const ClaimNode& node) const;
+  // The claim's Pod, if two of its shares may go together.
+  Result<std::optional<cluster::Pod>> pod_to_join(const dra::PreparedClaim& claim,
+                                                  const ClaimNode& node) const;
   Result<dra::PreparedClaim> take(const dra::PreparedClaim& claim, const ClaimNode& node,
                                   std::uint64_t call) const;
+  // Under the lock of the store: `stored` says whether the claim is in it, also after a failure.
+  Result<dra::PreparedClaim> store_and_make(ClaimStore::Locked& store, dra::PreparedClaim claim,
+                                            const std::optional<cluster::Pod>& pod,
+                                            const ClaimNode& node, bool& stored) const;
   // The store, once the claim fits beside those that are prepared, or is prepared.
   Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim, const ClaimNode& node,
                                         std::uint64_t call) const;
@@ -75,7 +89,7 @@ class ClaimPreparer final : public dra::Driver {
   Result<void> check_grants(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<ClaimMap> undo_earlier_boots(ClaimStore::Locked& store, const ClaimMap& all,
                                       const ClaimNode& node) const;
-  Result<void> undo(ClaimStore::Locked& store, const dra::PreparedClaim& claim,
+  Result<void> undo(ClaimStore::Locked& store, const dra::PreparedClaim& claim, const ClaimMap& all,
                     const ClaimNode* node) const;
 
   const Ports ports_;

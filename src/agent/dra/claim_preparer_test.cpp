@@ -27,6 +27,7 @@ using testing::SizeIs;
 constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
 constexpr const char* kOther = "1b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1b";
 constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
+constexpr const char* kPodUid = "2b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1c";
 constexpr const char* kShare2 = "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00";
 
 std::string claim_json(const std::string& name, const std::string& uid, const std::string& share,
@@ -56,29 +57,56 @@ class ClaimPreparerTest : public testing::Test {
 
   ClaimPreparer preparer() { return preparer(store_); }
   ClaimPreparer preparer(ClaimStore& store) {
-    return ClaimPreparer({.objects = objects_,
-                          .store = store,
-                          .book = book_,
-                          .granted = [this](const std::set<std::string>& uuids) -> std::string {
-                            return uuids.contains(granted_) ? "default/a" : "";
-                          },
-                          .node = [this] { return node_; },
-                          .make = {.add_tenant = [this](const std::string& id,
-                                                        const GrantLimits& limits) -> Result<void> {
-                                     if (disk_full_) return fail(Code::kIo, "disk full");
-                                     tenants_.emplace(id, limits);
-                                     return {};
-                                   },
-                                   .remove_tenant = [this](const std::string& id) -> Result<void> {
-                                     if (disk_full_) return fail(Code::kIo, "disk full");
-                                     tenants_.erase(id);
-                                     return {};
-                                   },
-                                   .instances = maker_,
-                                   .cdi_root = cdi_},
-                          .changed = [this] { ++changes_; },
-                          .log = log_.log()},
-                         wait_);
+    return ClaimPreparer(
+        {.objects = objects_,
+         .store = store,
+         .book = book_,
+         .granted = [this](const std::set<std::string>& uuids) -> std::string {
+           return uuids.contains(granted_) ? "default/a" : "";
+         },
+         .node = [this] { return node_; },
+         .make = {.add_tenant = [this](const std::string& id, const GrantLimits& limits,
+                                       bool renewed) -> Result<void> {
+                    if (disk_full_) return fail(Code::kIo, "disk full");
+                    if (renewed) tenants_.erase(id);
+                    tenants_.emplace(id, limits);
+                    return {};
+                  },
+                  .remove_tenant = [this](const std::string& id) -> Result<void> {
+                    if (disk_full_) return fail(Code::kIo, "disk full");
+                    tenants_.erase(id);
+                    return {};
+                  },
+                  .instances = maker_,
+                  .cdi_root = cdi_},
+         .pod = [this](const std::string& uid) { return pod_of(uid); },
+         .changed = [this] { ++changes_; },
+         .log = log_.log()},
+        wait_);
+  }
+  std::optional<cluster::Pod> pod_of(const std::string& uid) const {
+    return pod_ && pod_->uid == uid ? pod_ : std::nullopt;
+  }
+  // One container has both claims, which were made for its Pod.
+  void put_joint_claims() {
+    const auto reserve = [](std::string claim) {
+      constexpr std::string_view kStatus = R"("status": {)";
+      claim.insert(
+          claim.find(kStatus) + kStatus.size(),
+          fmt::format(R"("reservedFor": [{{"resource": "pods", "name": "p", "uid": "{}"}}],)",
+                      kPodUid));
+      return claim;
+    };
+    objects_.put(cluster::kResourceClaim, reserve(claim_json("half", kUid, kShare, 10000, 50)));
+    objects_.put(cluster::kResourceClaim, reserve(claim_json("other", kOther, kShare2, 5000, 10)));
+    pod_ = cluster::Pod{.ns = "team",
+                        .name = "p",
+                        .uid = kPodUid,
+                        .containers = {{.name = "main", .claims = {{"a"}, {"b"}}}},
+                        .claims = {{"a", "half", "t"}, {"b", "other", "t"}}};
+  }
+  std::string file_text(const char* uid) const {
+    return FsRoot().read(cdi_ / fmt::format("k8s.gpu.nvidia.com-claim-{}.json", uid)).value();
   }
   void reboot() {
     auto node = *node_;
@@ -105,6 +133,7 @@ class ClaimPreparerTest : public testing::Test {
   std::shared_ptr<const ClaimNode> node_;
   InstanceMaker* maker_ = nullptr;
   std::map<std::string, GrantLimits> tenants_;
+  std::optional<cluster::Pod> pod_;
   bool disk_full_ = false;
 };
 
@@ -426,6 +455,84 @@ TEST_F(ClaimPreparerTest, AfterAStartTheFilesAreThoseOfThisRelease) {
   EXPECT_THAT(text, HasSubstr("/newer.so"));
   EXPECT_TRUE(book_.restored());
   EXPECT_GT(changes_, 0);
+}
+
+const dra::ClaimName kOtherClaim{"team", "other", kOther};
+
+TEST_F(ClaimPreparerTest, TwoSharesOfOneGpuInOneContainerAreOneTenantWithTheirSum) {
+  put_joint_claims();
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  ASSERT_THAT(tenants_, SizeIs(1));
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(10000));
+  const auto second = driver.prepare(kOtherClaim);
+  ASSERT_TRUE(second) << second.error().message();
+  ASSERT_THAT(tenants_, SizeIs(1));
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(15000));
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).permille, 600U);
+  for (const auto* const uid : {kUid, kOther}) {
+    EXPECT_THAT(file_text(uid), HasSubstr(fmt::format("/run/tranche/{}", kShare)));
+    EXPECT_THAT(file_text(uid), testing::Not(HasSubstr(fmt::format("/run/tranche/{}", kShare2))));
+  }
+  // The answer is the same when kubelet asks again, and nothing is counted twice.
+  EXPECT_EQ(driver.prepare(kOtherClaim).value(), *second);
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(15000));
+}
+
+TEST_F(ClaimPreparerTest, OfAJointTenantTheOtherClaimsPartStays) {
+  for (const auto& [ends, stays, mib] :
+       {std::tuple{kHalf, kOtherClaim, 5000U}, std::tuple{kOtherClaim, kHalf, 10000U}}) {
+    put_joint_claims();
+    auto driver = preparer();
+    ASSERT_TRUE(driver.prepare(kHalf) && driver.prepare(kOtherClaim));
+    ASSERT_TRUE(driver.unprepare(ends));
+    ASSERT_THAT(tenants_, SizeIs(1));
+    EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(mib));
+    // An agent that starts now finds the same.
+    ASSERT_TRUE(preparer().restore());
+    EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(mib));
+    ASSERT_TRUE(driver.unprepare(stays));
+    EXPECT_THAT(tenants_, IsEmpty());
+    EXPECT_THAT(records(), IsEmpty());
+  }
+}
+
+TEST_F(ClaimPreparerTest, AJointTenantIsUndoneWholeAfterAReboot) {
+  put_joint_claims();
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf) && driver.prepare(kOtherClaim));
+  reboot();
+  ASSERT_TRUE(preparer().restore());
+  EXPECT_THAT(tenants_, IsEmpty());
+  EXPECT_THAT(records(), IsEmpty());
+}
+
+// The record is there, and says whose tenant it is.
+TEST_F(ClaimPreparerTest, AJointTenantThatCouldNotBeWrittenIsWrittenByTheNextCall) {
+  put_joint_claims();
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  disk_full_ = true;
+  EXPECT_FALSE(driver.prepare(kOtherClaim));
+  EXPECT_THAT(records(), SizeIs(2));
+  disk_full_ = false;
+  ASSERT_TRUE(driver.prepare(kOtherClaim));
+  EXPECT_THAT(file_text(kOther), HasSubstr(fmt::format("/run/tranche/{}", kShare)));
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(5000));
+}
+
+TEST_F(ClaimPreparerTest, SharesWhoseContainersAreNotKnownWaitForTheNextCall) {
+  put_joint_claims();
+  const auto pod = std::exchange(pod_, std::nullopt);
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf)) << "alone it needs no Pod";
+  const auto refused = driver.prepare(kOtherClaim);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(records(), SizeIs(1));
+  pod_ = pod;
+  EXPECT_TRUE(driver.prepare(kOtherClaim));
 }
 
 }  // namespace

@@ -110,6 +110,7 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
                    .remove_tenant = ports_.remove_tenant,
                    .instances = ports_.instances,
                    .cdi_root = options_.cdi_root},
+          .pod = ports_.pod,
           .changed = ports_.look_again,
           .log = ports_.log};
 }

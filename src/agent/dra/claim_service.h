@@ -53,12 +53,14 @@ class ClaimService {
     std::function<Result<cluster::Node>()> node;
     std::string boot;
     // As of ClaimPreparer.
-    std::function<Result<void>(const std::string& tenant, const GrantLimits& limits)> add_tenant;
+    std::function<Result<void>(const std::string& tenant, const GrantLimits& limits, bool renewed)>
+        add_tenant;
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
     std::function<std::string(const std::set<std::string>& uuids)> granted;
     InstanceMaker* instances;  // null: no MIG instances are made for claims
     // What limited containers mount. An error: they cannot be limited here.
     std::function<Result<offer::LimitMounts>()> mounts;
+    std::function<std::optional<cluster::Pod>(const std::string& uid)> pod;  // as of ClaimPreparer
     std::function<void()> look_again;  // has the agent make an offer anew; from any thread
     const Clock& clock;
     const Log& log;

@@ -1,31 +1,55 @@
 #include "agent/dra/claim_tenants.h"
 
+#include <map>
 #include <utility>
 
 #include "dra/claim_plan.h"
+#include "dra/joint.h"
 #include "offer/devices.h"
 
 namespace tranche::agent {
 
+namespace {
+
+ClaimTenant tenant_of(const dra::PreparedClaim& claim, const dra::PreparedDevice& device,
+                      const gpu::Machine& machine, const std::string& driver) {
+  ClaimTenant tenant{.id = dra::tenant_of(claim, device),
+                     .driver = driver,
+                     .requests = {{claim.ns, claim.name, device.request}},
+                     .limits = {},
+                     .most = {},
+                     .devices = {}};
+  if (device.uuid.empty()) return tenant;
+  tenant.limits = *device.limits;
+  auto found = offer::find_device(machine, device.uuid);
+  tenant.most = {dra::consumed_limits(device, found ? found->memory : Bytes{})};
+  if (found) tenant.devices.push_back(*std::move(found));
+  return tenant;
+}
+
+// Several shares of one GPU (dra/joint.h).
+void join(ClaimTenant& tenant, const ClaimTenant& other) {
+  tenant.requests.insert(tenant.requests.end(), other.requests.begin(), other.requests.end());
+  dra::add_part(tenant.limits.devices.front(), other.limits.devices.front());
+  dra::add_part(tenant.most.front(), other.most.front());
+}
+
+}  // namespace
+
 std::vector<ClaimTenant> claim_tenants(const std::vector<dra::PreparedClaim>& claims,
                                        const gpu::Machine& machine, const std::string& driver) {
   std::vector<ClaimTenant> tenants;
+  std::map<std::string, std::size_t> places;  // of a tenant in `tenants`
   for (const auto& claim : claims) {
     for (const auto& device : claim.devices) {
       if (!device.limits) continue;
-      ClaimTenant tenant{.id = dra::tenant_of(claim, device),
-                         .driver = driver,
-                         .requests = {{claim.ns, claim.name, device.request}},
-                         .limits = {},
-                         .most = {},
-                         .devices = {}};
-      if (!device.uuid.empty()) {
-        tenant.limits = *device.limits;
-        auto found = offer::find_device(machine, device.uuid);
-        tenant.most = {dra::consumed_limits(device, found ? found->memory : Bytes{})};
-        if (found) tenant.devices.push_back(*std::move(found));
+      auto tenant = tenant_of(claim, device, machine, driver);
+      const auto [place, is_new] = places.emplace(tenant.id, tenants.size());
+      if (is_new) {
+        tenants.push_back(std::move(tenant));
+      } else {
+        join(tenants[place->second], tenant);
       }
-      tenants.push_back(std::move(tenant));
     }
   }
   return tenants;

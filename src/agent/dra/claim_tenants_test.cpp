@@ -47,6 +47,23 @@ TEST(ClaimTenants, HaveWhatTheyArePromisedAndTheMostThatTheyMayHave) {
   EXPECT_EQ(tenants[0].devices.at(0).memory.mib(), machine.gpus[0].memory.mib());
 }
 
+TEST(ClaimTenants, SharesThatWentTogetherAreOne) {
+  const auto machine = test::machine_of({test::l20(0)});
+  const auto& uuid = machine.gpus[0].uuid.value;
+  auto other = share(uuid);
+  other.request = "more";
+  other.share_id = "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00";
+  other.joined = kShare;
+  const auto tenants = claim_tenants(
+      {{.ns = "shop", .name = "two", .uid = kUid, .boot = "b", .devices = {share(uuid), other}}},
+      machine, "gpu.nvidia.com");
+  ASSERT_THAT(tenants, SizeIs(1));
+  EXPECT_THAT(tenants[0].requests, SizeIs(2));
+  EXPECT_EQ(tenants[0].limits.devices.at(0).memory, Bytes::from_mib(1600));
+  EXPECT_EQ(tenants[0].most.at(0).memory, Bytes::from_mib(2000));
+  EXPECT_EQ(tenants[0].most.at(0).permille, std::nullopt) << "twice a half";
+}
+
 // Its file must not be taken for nobody's.
 TEST(ClaimTenants, OneWhoseInstanceIsNotMadeYetIsKnownWithoutDevices) {
   auto device = share("");

@@ -103,8 +103,8 @@ Result<void> TenantManager::store(const offer::Grant& grant) {
 }
 
 Result<void> TenantManager::add_claim(const std::string& tenant, const std::string& driver,
-                                      const GrantLimits& limits) {
-  if (tenants_.get(tenant)) return {};
+                                      const GrantLimits& limits, bool renewed) {
+  if (!renewed && tenants_.get(tenant)) return {};
   ASSIGN_OR_RETURN(const auto wanted, tenant_limits(tenant, driver, limits));
   const auto put = tenants_.put(wanted);
   if (!put) return std::unexpected(put.error());

@@ -60,9 +60,9 @@ class TenantManager {
   Result<void> store(const offer::Grant& grant);
 
   // The files of a share's tenant, for a claim: the claim's own record says what it is promised. Of
-  // a tenant that is there they stay as they are.
+  // a tenant that is there they stay as they are, unless it is `renewed`.
   Result<void> add_claim(const std::string& tenant, const std::string& driver,
-                         const GrantLimits& limits);
+                         const GrantLimits& limits, bool renewed = false);
   // It is no error if there is none.
   Result<void> remove_claim(const std::string& tenant) { return tenants_.remove(tenant); }
   // Before the first prune(): the tenants of all claims that are prepared. An error: nobody knows

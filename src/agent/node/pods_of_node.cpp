@@ -30,6 +30,14 @@ std::optional<std::vector<cluster::Pod>> PodsOfNode::all() {
   return pods;
 }
 
+std::optional<cluster::Pod> PodsOfNode::find(const std::string& uid) {
+  for (const auto& object : this->cache().all()) {
+    if (object.uid != uid) continue;
+    if (auto pod = cluster::parse_pod(object.json)) return *std::move(pod);
+  }
+  return std::nullopt;
+}
+
 bool PodsOfNode::is_refused() {
   const auto& cache = this->cache();
   return !cache.synced() && cache.failure().has_value();

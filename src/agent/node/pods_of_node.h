@@ -21,6 +21,8 @@ class PodsOfNode {
 
   // The Pods, as last read if the API server cannot be asked now. nullopt: not read yet.
   std::optional<std::vector<cluster::Pod>> all();
+  // The one with this uid; nullopt: there is none, or it is not read yet.
+  std::optional<cluster::Pod> find(const std::string& uid);
   // True: reading was tried and never worked. The permission may be missing.
   bool is_refused();
 
