@@ -102,6 +102,17 @@ ClaimSettings read_settings(const Fields& fields) {
   return settings;
 }
 
+// What the settings ask for one device; nullopt: nothing.
+std::optional<Bytes> memory_for(const std::string& uuid, const ClaimSettings& settings,
+                                std::size_t index) {
+  auto memory = settings.memory;
+  for (const auto& name : {std::to_string(index), uuid}) {
+    const auto found = settings.memory_of.find(name);
+    if (found != settings.memory_of.end()) memory = found->second;
+  }
+  return memory;
+}
+
 bool is_for(const cluster::ClaimConfig& config, std::string_view request) {
   if (config.requests.empty()) return true;
   const auto base = request.substr(0, request.find('/'));
@@ -147,17 +158,37 @@ Result<std::optional<ClaimSettings>> settings_for(const cluster::ResourceClaim& 
                       config.from_class ? "DeviceClass" : "claim")));
     }
     last = *std::move(read);
+    last->from_class = config.from_class;
   }
   return last;
 }
 
+Result<void> check_only_lowers(const DeviceLimits& limits, const ClaimSettings& settings,
+                               std::size_t index) {
+  constexpr auto kRemedy =
+      "a configuration only lowers; ask for more in the request's capacity, or leave it out";
+  if (settings.from_class) return {};
+  const auto memory = memory_for(limits.uuid, settings, index);
+  if (memory && limits.memory && *memory > *limits.memory) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("its configuration asks for {} MiB of memory, and its share has {} MiB",
+                            memory->mib(), limits.memory->mib()),
+                kRemedy);
+  }
+  if (settings.threads && limits.permille &&
+      static_cast<std::uint32_t>(*settings.threads) * kPerPercent > *limits.permille) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("its configuration asks for {} % of active threads, and its share has "
+                            "{} % of compute",
+                            *settings.threads, *limits.permille / kPerPercent),
+                kRemedy);
+  }
+  return {};
+}
+
 DeviceLimits lowered(DeviceLimits limits, const ClaimSettings& settings, std::size_t index,
                      Bytes all) {
-  auto memory = settings.memory;
-  for (const auto& name : {std::to_string(index), limits.uuid}) {
-    const auto found = settings.memory_of.find(name);
-    if (found != settings.memory_of.end()) memory = found->second;
-  }
+  const auto memory = memory_for(limits.uuid, settings, index);
   if (memory && *memory < limits.memory.value_or(all)) limits.memory = memory;
   if (!settings.threads) return limits;
   const auto permille = static_cast<std::uint32_t>(*settings.threads) * kPerPercent;

@@ -4,7 +4,8 @@
 // field that is not known is an error, for its author believes that it does something. Pure.
 //
 // Tenants write it, so it only lowers what they get: a share of 50 % with 30 % of active threads
-// has 30 %, and one with 80 % has 50 %.
+// has 30 %. One with 80 % is refused: its author would believe to have it. A DeviceClass's is for
+// claims of any size, so what is more than a share does nothing.
 
 #include <map>
 #include <optional>
@@ -30,6 +31,7 @@ struct ClaimSettings {
   std::optional<int> threads = {};              // percent, 1 to 100: MPS's active threads
   std::optional<Bytes> memory = {};             // of each device, but for those below
   std::map<std::string, Bytes> memory_of = {};  // by UUID, or index within the claim
+  bool from_class = false;                      // of the DeviceClass; else of the claim
   bool operator==(const ClaimSettings&) const = default;
 };
 
@@ -43,6 +45,11 @@ Result<ClaimSettings> parse_settings(std::string_view json);
 Result<std::optional<ClaimSettings>> settings_for(const cluster::ResourceClaim& claim,
                                                   std::string_view request,
                                                   std::string_view driver);
+
+// Whether what a claim's own settings ask is within its share (`limits`: of it). kInvalidArgument:
+// it is more, with both amounts.
+Result<void> check_only_lowers(const DeviceLimits& limits, const ClaimSettings& settings,
+                               std::size_t index);
 
 // The limits of a device (`index`: of the claim's devices) with what the settings lower. `all`: of
 // the device; what has no limit yet gets one where the settings ask for less.

@@ -74,6 +74,7 @@ Result<std::optional<ConsumedPart>> part_of(const cluster::AllocatedDevice& devi
 Result<void> limit(PreparedDevice& device, const std::optional<ClaimSettings>& settings,
                    std::size_t index, Bytes all, const PlanFacts& facts) {
   auto limits = consumed_limits(device, all);
+  if (settings && device.part) TRY(check_only_lowers(limits, *settings, index));
   if (settings) limits = lowered(std::move(limits), *settings, index, all);
   if (!limits.memory && !limits.permille) return {};
   if (!facts.no_limits.empty()) {

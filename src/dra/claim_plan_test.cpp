@@ -186,13 +186,47 @@ std::string mps(int threads) {
                      threads);
 }
 
+std::string pinned(const std::string& memory) {
+  return fmt::format(R"({{"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig",
+      "sharing": {{"strategy": "MPS", "mpsConfig": {{{}}}}}}})",
+                     memory);
+}
+
 // What the claim's author asks for is never more than what the scheduler counted.
-TEST(ClaimPlan, TheConfigurationLowersAndDoesNotRaise) {
+TEST(ClaimPlan, AConfigurationThatAsksForMoreThanTheShareIsRefused) {
   const auto machine = test::machine_of({test::l20(0)});
   auto claim = claim_of({share("gpu-0", 23034, 50)});
-  claim.configs = {{false, {}, "gpu.nvidia.com", mps(80)}};
-  const auto raised = plan_claim(claim, machine, kFacts).value().devices.at(0);
-  EXPECT_EQ(raised.limits->devices[0].permille, 500U);
+  const struct {
+    const char* name;
+    std::string parameters;
+    const char* why;
+  } cases[] = {
+      {"threads", mps(51), "asks for 51 % of active threads, and its share has 50 % of compute"},
+      {"memory", pinned(R"("defaultPinnedDeviceMemoryLimit": "23035Mi")"),
+       "asks for 23035 MiB of memory, and its share has 23034 MiB"},
+      {"of one device", pinned(R"("defaultPerDevicePinnedMemoryLimit": {"0": "40Gi"})"),
+       "asks for 40960 MiB of memory"},
+  };
+  for (const auto& [name, parameters, why] : cases) {
+    claim.configs = {{false, {}, "gpu.nvidia.com", parameters}};
+    const auto refused = plan_claim(claim, machine, kFacts);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument) << name;
+    EXPECT_THAT(refused.error().message(), HasSubstr(why)) << name;
+    EXPECT_THAT(refused.error().message(), HasSubstr("a configuration only lowers")) << name;
+    claim.configs[0].from_class = true;
+    const auto of_class = plan_claim(claim, machine, kFacts);
+    ASSERT_TRUE(of_class) << name << ": a DeviceClass's is for claims of any size";
+    EXPECT_EQ(of_class->devices[0].limits->devices[0].permille, 500U) << name;
+    EXPECT_EQ(of_class->devices[0].limits->devices[0].memory, Bytes::from_mib(23034)) << name;
+  }
+  claim.configs = {{false, {}, "gpu.nvidia.com", mps(50)}};
+  EXPECT_TRUE(plan_claim(claim, machine, kFacts)) << "the same is no more";
+}
+
+TEST(ClaimPlan, TheConfigurationLowers) {
+  const auto machine = test::machine_of({test::l20(0)});
+  auto claim = claim_of({share("gpu-0", 23034, 50)});
   claim.configs = {{false, {}, "gpu.nvidia.com", mps(20)}};
   const auto less = plan_claim(claim, machine, kFacts).value().devices.at(0);
   EXPECT_EQ(less.limits->devices[0].permille, 200U);
