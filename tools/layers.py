@@ -65,7 +65,7 @@ INNER = {
     "agent/limits": {"agent/loop", "agent/node", "agent/plugins"},
     "agent/mig": {"agent/loop", "agent/node", "agent/serving"},
     "agent/mps": {"agent/config", "agent/hardware", "agent/loop", "agent/node"},
-    "agent/dra": {"agent/loop", "agent/plugins"},
+    "agent/dra": {"agent/limits", "agent/loop", "agent/plugins"},
     "agent/cleanup": {"agent/config", "agent/labels", "agent/limits", "agent/node"},
     "agent/compat": {"agent/config", "agent/labels", "agent/node"},
     "cluster/snapshot": {"cluster"},

@@ -41,16 +41,15 @@ std::string tenant_of(const cluster::HeldDevices& held,
 
 // A container that holds a resource by several devices is listed several times, with one tenant.
 std::vector<Holder> all_holders(const std::vector<cluster::HeldDevices>& held,
-                                const std::vector<cluster::Pod>& pods,
-                                const TenantManager& manager) {
+                                const std::vector<TenantManager::Tenant>& tenants,
+                                std::vector<ClaimUse> claims) {
   std::vector<Holder> holders;
-  const auto tenants = manager.known_tenants();
   for (const auto& one : held) {
     auto tenant = tenant_of(one, tenants);
     holders.push_back({one.pod_namespace, one.pod_name, one.container, one.resource, {}});
     if (!tenant.empty()) holders.back().tenants.push_back(std::move(tenant));
   }
-  for (auto& use : claim_uses(pods, manager.known_claims())) {
+  for (auto& use : claims) {
     holders.push_back({use.ns, use.pod, use.container, use.resource, std::move(use.tenants)});
   }
   return holders;
@@ -230,12 +229,15 @@ std::optional<LimitOverrides::Outcomes> LimitOverrides::obey(const Settings& set
     if (!answer) return std::nullopt;
     held = (*answer)->listed;
   }
-  const auto all = all_holders(held, *pods, manager);
+  const auto claims = manager.known_claims();
+  const auto all = all_holders(held, manager.known_tenants(),
+                               claim_uses(*pods, claims ? *claims : std::vector<ClaimTenant>()));
   std::vector<Wanted> wanted;
   for (const auto& setting : settings) wanted.push_back({setting, Raising::kAllowed});
   for (const auto& holder : all) add_annotated(holder, *pods, wanted);
   auto settings_of_tenants = by_tenant(wanted, all, *pods);
-  const auto answers = manager.settle(std::move(settings_of_tenants), classes_of(all, *pods));
+  const auto answers =
+      manager.settle(std::move(settings_of_tenants), classes_of(all, *pods), claims.has_value());
   Outcomes outcomes;
   refused_annotations_.clear();
   for (const auto& one : wanted) {

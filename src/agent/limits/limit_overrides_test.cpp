@@ -401,13 +401,34 @@ TEST_F(ClaimSettingTest, APodThatNeverStartedHasNoSay) {
   EXPECT_EQ(mib(), 300U);
 }
 
+// An agent starts: it follows settings before its claims are restored.
 TEST_F(ClaimSettingTest, WhatIsSetStaysWhileNobodyKnowsTheClaims) {
   order(cluster::encode(std::vector{setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  const auto written = identify(dir_.path() / "s/tenants/share.json");
   unknown_ = true;
   clock_.advance(LimitOverrides::kAskAgain);
   ASSERT_TRUE(is(LimitOutcome::State::kWaiting, "100Mi"));
-  EXPECT_EQ(mib(), 100U);
+  unknown_ = false;
+  manager_->follow({.resources = {resource_}});
+  EXPECT_EQ(mib(), 100U) << "nobody has said yet what is set of claims";
+  clock_.advance(LimitOverrides::kAskAgain);
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  EXPECT_EQ(identify(dir_.path() / "s/tenants/share.json"), written) << "it was never another one";
+}
+
+TEST_F(ClaimSettingTest, OfSeveralDevicesAllAreSetOrNone) {
+  auto small = claim_;
+  small.id = "small";
+  small.limits.devices[0].memory = small.most[0].memory = Bytes::from_mib(150);
+  ASSERT_TRUE(manager_->add_claim(small.id, small.driver, small.limits));
+  manager_->know_claims(
+      [&]() -> Result<std::vector<ClaimTenant>> { return std::vector{claim_, small}; });
+  order(cluster::encode(std::vector{setting("200Mi"), setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "200Mi"));
+  EXPECT_EQ(answered(1)->state, LimitOutcome::State::kHolds);
+  EXPECT_EQ(answered(1)->devices.size(), 2U);
+  EXPECT_EQ(mib(), 100U) << "200 MiB would be none too many for this one alone";
 }
 
 TEST_F(ClaimSettingTest, AClaimThatHasEndedGetsNoFiles) {

@@ -130,9 +130,11 @@ bool TenantManager::maps_classes() const {
 }
 
 TenantManager::Answers TenantManager::settle(Settings settings,
-                                             std::map<std::string, std::string> pod_classes) {
+                                             std::map<std::string, std::string> pod_classes,
+                                             bool of_claims) {
   const std::scoped_lock turn(turns_);
   settings_ = std::move(settings);
+  of_claims_ = of_claims;
   pod_classes_ = std::move(pod_classes);
   return follow_all();
 }
@@ -152,8 +154,8 @@ std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
   return tenants;
 }
 
-std::vector<ClaimTenant> TenantManager::known_claims() const {
-  return claims_ ? claims_().value_or(std::vector<ClaimTenant>()) : std::vector<ClaimTenant>();
+Result<std::vector<ClaimTenant>> TenantManager::known_claims() const {
+  return claims_ ? claims_() : std::vector<ClaimTenant>();
 }
 
 // Answers for the tenants that have settings.
@@ -165,9 +167,11 @@ TenantManager::Answers TenantManager::follow_all() {
     if (id.empty()) continue;
     if (follow_one(id, record.grant, answers)) ++changed;
   }
-  const auto claims = known_claims();
-  for (const auto& claim : claims) {
-    if (follow_claim(claim, claims, answers)) ++changed;
+  if (settings_ && of_claims_) {
+    const auto claims = known_claims().value_or(std::vector<ClaimTenant>());
+    for (const auto& claim : claims) {
+      if (follow_claim(claim, claims, answers)) ++changed;
+    }
   }
   if (changed > 0) {
     log_.info(fmt::format("the limits of {} container{} changed, without a restart", changed,
@@ -217,7 +221,7 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
 // The files of a tenant that has none are the matter of who prepares the claim.
 bool TenantManager::follow_claim(const ClaimTenant& claim, const std::vector<ClaimTenant>& all,
                                  Answers& answers) {
-  if (!settings_ || claim.limits.devices.empty()) return false;
+  if (claim.limits.devices.empty()) return false;
   const auto now = tenants_.get(claim.id);
   if (!now && now.error().code == Code::kNotFound) return false;
   auto wanted = tenant_limits(claim.id, claim.driver, claim.limits);

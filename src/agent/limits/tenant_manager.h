@@ -70,8 +70,8 @@ class TenantManager {
   using ClaimTenants = std::function<Result<std::vector<ClaimTenant>>()>;
   void know_claims(ClaimTenants tenants) { claims_ = std::move(tenants); }
 
-  // Gives every tenant what the offer now promises it. Tenants whose tranches are no longer offered
-  // keep what they have. Tenants of a resource without limits are no longer limited.
+  // Gives every tenant what the offer, or its claim, now promises it. Tenants whose tranches are no
+  // longer offered keep what they have. Tenants of a resource without limits are no longer limited.
   void follow(const offer::Offer& offer);
 
   // Replaces the settings for running containers, by tenant; they take precedence over the offer's
@@ -87,8 +87,11 @@ class TenantManager {
   };
   using Settings = std::map<std::string, std::vector<Setting>>;
   using Answers = std::map<std::string, std::vector<Result<limit::TenantLimits>>>;
-  // `pod_classes`: the priorityClassName of the Pod that each tenant belongs to.
-  Answers settle(Settings settings, std::map<std::string, std::string> pod_classes = {});
+  // `pod_classes`: the priorityClassName of the Pod that each tenant belongs to. `of_claims`: these
+  // are the settings of claims, too; else the tenants of claims keep what they have until such a
+  // call.
+  Answers settle(Settings settings, std::map<std::string, std::string> pod_classes = {},
+                 bool of_claims = true);
   // Whether the offer gives Pods classes by their PriorityClass.
   bool maps_classes() const;
 
@@ -104,8 +107,8 @@ class TenantManager {
     std::vector<std::string> ids;
   };
   std::vector<Tenant> known_tenants() const;
-  // Those of claims; none where nobody knows them now.
-  std::vector<ClaimTenant> known_claims() const;
+  // Those of claims. Errors: as ClaimTenants.
+  Result<std::vector<ClaimTenant>> known_claims() const;
 
   // Drops grants that are over (GrantStore::prune) and their tenants, tenants without a grant or a
   // possible holder, and libraries that no grant mounts. What a living container has mounted stays.
@@ -156,6 +159,7 @@ class TenantManager {
   bool hook_wanted_ = false;          // a resource on offer, or about to be, needs the hook
   offer::Offer offer_;                // the offer followed last
   std::optional<Settings> settings_;  // nullopt: settings and Pod classes are not known yet
+  bool of_claims_ = false;            // settings_ has those of claims
   std::map<std::string, std::string> pod_classes_;
   // While stored grants could not be read: the tenants that seem to be nobody's, and since when.
   std::map<std::string, std::chrono::steady_clock::time_point> strays_;
