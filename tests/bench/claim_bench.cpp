@@ -60,8 +60,8 @@ void prepare_a_share(benchmark::State& state) {
        .book = book,
        .granted = [](const auto&) { return std::string(); },
        .node = [&] { return node; },
-       .make = {.add_tenant = [&](const std::string& id,
-                                  const GrantLimits& limits) -> Result<void> {
+       .make = {.add_tenant = [&](const std::string& id, const GrantLimits& limits,
+                                  bool) -> Result<void> {
                   ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, "gpu.nvidia.com", limits));
                   const auto put = tenants.put(tenant);
                   return put ? Result<void>() : std::unexpected(put.error());

@@ -774,5 +774,39 @@ TEST_F(LimitSettingsKeptTest, AnsweredOnlyForThoseThatAreSet) {
   EXPECT_THAT(tenants[0].ids, ElementsAre("GPU-a::0"));
 }
 
+GrantLimits of_claim(std::uint64_t mib) {
+  return {.enforcement = Enforcement::kStrict,
+          .devices = {{.uuid = "GPU-a", .memory = Bytes::from_mib(mib)}}};
+}
+
+TEST_F(TenantManagerTest, TheTenantOfAClaimStaysAsLongAsTheClaim) {
+  ASSERT_TRUE(manager_->prepare());
+  ASSERT_TRUE(manager_->add_claim("share", "gpu.nvidia.com", of_claim(100)));
+  bool known = false;
+  std::vector<ClaimTenant> claims = {
+      {.id = "share", .driver = "gpu.nvidia.com", .limits = of_claim(100)}};
+  manager_->know_claims([&]() -> Result<std::vector<ClaimTenant>> {
+    if (!known) return fail(Code::kUnavailable, "not yet");
+    return claims;
+  });
+  prune();
+  EXPECT_THAT(tenants(), ElementsAre("share", "share.json")) << "nobody knows whose it is";
+  known = true;
+  prune();
+  EXPECT_THAT(tenants(), ElementsAre("share", "share.json"));
+  claims.clear();
+  prune();
+  EXPECT_THAT(tenants(), IsEmpty());
+}
+
+TEST_F(TenantManagerTest, TheTenantOfAClaimIsWrittenAnewWhenItsClaimsAreOthers) {
+  ASSERT_TRUE(manager_->add_claim("share", "gpu.nvidia.com", of_claim(100)));
+  ASSERT_TRUE(manager_->add_claim("share", "gpu.nvidia.com", of_claim(200)));
+  EXPECT_EQ(promised("share").devices.at(0).memory, Bytes::from_mib(100))
+      << "it may have been lowered by hand";
+  ASSERT_TRUE(manager_->add_claim("share", "gpu.nvidia.com", of_claim(200), true));
+  EXPECT_EQ(promised("share").devices.at(0).memory, Bytes::from_mib(200));
+}
+
 }  // namespace
 }  // namespace tranche::agent::tenant_manager_test
