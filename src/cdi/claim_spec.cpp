@@ -69,6 +69,10 @@ Result<void> remove_claim_file(const FsRoot& fs, const std::filesystem::path& fo
   return fs.remove(folder / claim_file_name(uid));
 }
 
+bool has_claim_file(const FsRoot& fs, const std::filesystem::path& folder, const std::string& uid) {
+  return fs.exists(folder / claim_file_name(uid));
+}
+
 Result<std::vector<std::string>> claims_with_files(const FsRoot& fs,
                                                    const std::filesystem::path& folder) {
   std::vector<std::string> uids;

@@ -48,6 +48,7 @@ Result<void> write_claim_file(const FsRoot& fs, const std::filesystem::path& fol
 // It is no error if there is none.
 Result<void> remove_claim_file(const FsRoot& fs, const std::filesystem::path& folder,
                                const std::string& uid);
+bool has_claim_file(const FsRoot& fs, const std::filesystem::path& folder, const std::string& uid);
 // The uids of all claims that have a file; empty where there is no folder.
 Result<std::vector<std::string>> claims_with_files(const FsRoot& fs,
                                                    const std::filesystem::path& folder);

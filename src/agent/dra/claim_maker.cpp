@@ -49,11 +49,11 @@ std::vector<dra::MigPlace> places_of(const PreparedClaim& claim) {
 }  // namespace
 
 Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const Claims& others,
-                                       const ClaimNode& node, bool is_new) const {
+                                       const ClaimNode& node) const {
   auto machine = node.machine;
   TRY(make_whole(claim, machine));
   TRY(make_instances(claim, machine));
-  TRY(make_tenants(claim, others, is_new));
+  TRY(make_tenants(claim, others));
   std::vector<cdi::ClaimDevice> devices;
   for (const auto& device : claim.devices) {
     ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, machine));
@@ -66,12 +66,12 @@ Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const Claims& others
   return claim;
 }
 
-Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& others,
-                                      bool is_new) const {
+Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& others) const {
+  const bool renewed = !cdi::has_claim_file(FsRoot(), ports_.cdi_root, claim.uid);
   auto all = others;
   all.push_back(claim);
   for (const auto& tenant : tenants_of(claim)) {
-    TRY(ports_.add_tenant(tenant, dra::joint_limits(tenant, all), is_new));
+    TRY(ports_.add_tenant(tenant, dra::joint_limits(tenant, all), renewed));
   }
   return {};
 }

@@ -32,17 +32,17 @@ class ClaimMaker {
 
   using Claims = std::vector<dra::PreparedClaim>;
   // The claim with the UUIDs of the instances that were made. `others`: those
-  // that have a tenant together with it. `is_new`: then the tenant's limits change by it.
+  // that have a tenant together with it. Its tenants are renewed unless it was made before: its CDI
+  // file, which comes last, says so.
   Result<dra::PreparedClaim> make(dra::PreparedClaim claim, const Claims& others,
-                                  const ClaimNode& node, bool is_new) const;
+                                  const ClaimNode& node) const;
   // `node`: null where the hardware has not answered yet; kUnavailable for a claim with instances
   // then. Instances of another boot are gone by themselves. What the others have stays.
   Result<void> undo(const dra::PreparedClaim& claim, const Claims& others,
                     const ClaimNode* node) const;
 
  private:
-  Result<void> make_tenants(const dra::PreparedClaim& claim, const Claims& others,
-                            bool is_new) const;
+  Result<void> make_tenants(const dra::PreparedClaim& claim, const Claims& others) const;
   Result<void> undo_tenants(const dra::PreparedClaim& claim, const Claims& others) const;
   Result<void> make_instances(dra::PreparedClaim& claim, gpu::Machine& machine) const;
   Result<void> make_whole(const dra::PreparedClaim& claim, const gpu::Machine& machine) const;

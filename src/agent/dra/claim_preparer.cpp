@@ -91,7 +91,7 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(uid);
   if (known == all.end() || known->second.boot != node.facts.boot) return std::nullopt;
-  auto made = maker_.make(known->second, with_its_tenants(all, known->second), node, false);
+  auto made = maker_.make(known->second, with_its_tenants(all, known->second), node);
   if (!made) {
     ports_.book.failed(uid, made.error().message());
     return std::unexpected(made.error());
@@ -130,7 +130,6 @@ Result<PreparedClaim> ClaimPreparer::store_and_make(ClaimStore::Locked& store, P
   // Another call may have come first.
   const auto known = all.find(claim.uid);
   stored = known != all.end() && known->second.boot == node.facts.boot;
-  const bool is_new = !stored;
   if (stored) {
     claim = known->second;
   } else {
@@ -139,7 +138,7 @@ Result<PreparedClaim> ClaimPreparer::store_and_make(ClaimStore::Locked& store, P
     stored = true;
   }
   ports_.book.stored(claim, node.machine);
-  ASSIGN_OR_RETURN(auto made, maker_.make(claim, with_its_tenants(all, claim), node, is_new));
+  ASSIGN_OR_RETURN(auto made, maker_.make(claim, with_its_tenants(all, claim), node));
   ports_.book.stored(made, node.machine);
   return made;
 }
@@ -281,7 +280,7 @@ Result<void> ClaimPreparer::restore() {
   // it starts.
   std::map<std::string, std::string> troubles;  // by uid
   for (auto& [uid, claim] : all) {
-    if (auto made = maker_.make(claim, with_its_tenants(all, claim), *node, false)) {
+    if (auto made = maker_.make(claim, with_its_tenants(all, claim), *node)) {
       claim = *std::move(made);
     } else {
       troubles.emplace(uid, made.error().message());

@@ -517,7 +517,13 @@ TEST_F(ClaimPreparerTest, AJointTenantThatCouldNotBeWrittenIsWrittenByTheNextCal
   EXPECT_THAT(records(), SizeIs(2));
   disk_full_ = false;
   ASSERT_TRUE(driver.prepare(kOtherClaim));
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(15000));
   EXPECT_THAT(file_text(kOther), HasSubstr(fmt::format("/run/tranche/{}", kShare)));
+  // What has been lowered since is not raised when kubelet asks again, as it does when it starts.
+  tenants_.at(kShare).devices[0].memory = Bytes::from_mib(1);
+  ASSERT_TRUE(driver.prepare(kHalf) && driver.prepare(kOtherClaim) &&
+              preparer().restore().has_value());
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(1));
   ASSERT_TRUE(driver.unprepare(kHalf));
   EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(5000));
 }

@@ -71,6 +71,9 @@ std::map<std::string, ClaimStatus> statuses_of(const std::vector<ClaimRecord>& r
                                                const std::string& driver) {
   std::map<std::string, ClaimStatus> statuses;
   for (const auto& record : records) {
+    const bool is_made = std::ranges::none_of(
+        record.claim.devices, [](const auto& device) { return device.uuid.empty(); });
+    if (!is_made && record.trouble.empty()) continue;
     ClaimStatus status{.claim = {record.claim.ns, record.claim.name}, .devices = {}};
     for (const auto& device : record.claim.devices) {
       status.devices.push_back(status_of(record, device, health, driver));

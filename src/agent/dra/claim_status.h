@@ -24,7 +24,7 @@ struct ClaimStatus {
   bool operator==(const ClaimStatus&) const = default;
 };
 
-// By the claim's uid.
+// By the claim's uid. Of a claim whose instances are still being made nothing is said.
 std::map<std::string, ClaimStatus> statuses_of(const std::vector<ClaimRecord>& records,
                                                const std::vector<dra::DeviceHealth>& health,
                                                const std::string& driver);

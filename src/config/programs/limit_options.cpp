@@ -70,7 +70,7 @@ bool is_claim_resource(std::string_view text) {
 }
 
 std::string resource(OptionReader& reader) {
-  const auto text = reader.get<std::string>("resource");
+  auto text = reader.get<std::string>("resource");
   if (text.empty() || is_claim_resource(text)) return text;
   const auto name = text.find('/') == std::string::npos ? "nvidia.com/" + text : text;
   const auto slash = name.find('/');
