@@ -17,6 +17,7 @@ from claims import (
     wait_clean,
     wait_devices,
 )
+from limited import can_hold, limit
 from pods import GPU, ROOT, SCENARIOS, Applied, wait_offer
 from release import Release
 
@@ -104,6 +105,9 @@ def test_half_pods_as_written(lab, release):
             assert given["consumedCapacity"] == {"memory": "23034Mi", "compute": "50"}
         hold = "tranche-load hold --duration 100ms --memory 24Gi 2>&1; echo rc=$?"
         assert "rc=1" in lab.exec("second", "bash", "-c", hold)
+        done = limit(lab, "set", "second", "--memory", "4Gi")
+        assert done.returncode == 0, done.stderr
+        lab.wait(lambda: not can_hold(lab, "second", "6Gi"), "the operator lowers the fraction")
         with Applied(lab, waiting(HALF, "third")):
             lab.wait(lambda: "cannot allocate all claims" in lab.kubectl("describe", "pod", "third"), "it waits")
             lab.kubectl("delete", "pod", "second", "--wait", "--grace-period=1")
