@@ -16,6 +16,7 @@ constexpr bool kWarning = true;
 #define CONDITION(type, object, meaning) ConditionDoc{#type, #object, meaning},
 #define CONDITION_REASON(type, reason, status, meaning)
 #define EVENT(reason, objects, kind, meaning)
+#define DEVICE_REASON(reason, status, meaning)
 constexpr auto kConditions = std::to_array<ConditionDoc>({
 #include "cluster/reasons.def"
 });
@@ -36,9 +37,18 @@ constexpr auto kConditionReasons = std::to_array<ConditionReasonDoc>({
 constexpr auto kEvents = std::to_array<EventDoc>({
 #include "cluster/reasons.def"
 });
+#undef EVENT
+#undef DEVICE_REASON
+
+#define EVENT(reason, objects, kind, meaning)
+#define DEVICE_REASON(reason, status, meaning) DeviceReasonDoc{#reason, status, meaning},
+constexpr auto kDeviceReasons = std::to_array<DeviceReasonDoc>({
+#include "cluster/reasons.def"
+});
 #undef CONDITION
 #undef CONDITION_REASON
 #undef EVENT
+#undef DEVICE_REASON
 
 constexpr std::string_view kHeader = R"(# Conditions and Events
 
@@ -70,6 +80,15 @@ constexpr std::string_view kEventHeader = R"(
 |---|---|---|---|
 )";
 
+constexpr std::string_view kDeviceHeader = R"(
+## Reasons of a claim's devices
+
+The condition `Ready` of each device in `status.devices` of a ResourceClaim ([claims](../dra.md)).
+
+| reason | status | meaning |
+|---|---|---|
+)";
+
 }  // namespace
 
 std::span<const ConditionDoc> condition_table() { return kConditions; }
@@ -77,6 +96,8 @@ std::span<const ConditionDoc> condition_table() { return kConditions; }
 std::span<const ConditionReasonDoc> condition_reason_table() { return kConditionReasons; }
 
 std::span<const EventDoc> event_table() { return kEvents; }
+
+std::span<const DeviceReasonDoc> device_reason_table() { return kDeviceReasons; }
 
 std::string render_reasons() {
   std::string text(kHeader);

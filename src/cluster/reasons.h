@@ -14,10 +14,12 @@ namespace condition {
 #define CONDITION(type, object, meaning) inline constexpr const char* k##type = #type;
 #define CONDITION_REASON(type, reason, status, meaning)
 #define EVENT(reason, objects, kind, meaning)
+#define DEVICE_REASON(reason, status, meaning)
 #include "cluster/reasons.def"
 #undef CONDITION
 #undef CONDITION_REASON
 #undef EVENT
+#undef DEVICE_REASON
 }  // namespace condition
 
 // Reasons of conditions and of Events: reason::kResourceWithheld is "ResourceWithheld".
@@ -26,10 +28,12 @@ namespace reason {
 #define CONDITION_REASON(type, reason, status, meaning) \
   inline constexpr const char* k##reason = #reason;
 #define EVENT(reason, objects, kind, meaning) inline constexpr const char* k##reason = #reason;
+#define DEVICE_REASON(reason, status, meaning) inline constexpr const char* k##reason = #reason;
 #include "cluster/reasons.def"
 #undef CONDITION
 #undef CONDITION_REASON
 #undef EVENT
+#undef DEVICE_REASON
 }  // namespace reason
 
 struct ConditionDoc {
@@ -52,11 +56,19 @@ struct EventDoc {
   std::string_view meaning;
 };
 
+// Of the condition Ready of a device in a claim's status.devices (cluster/device_status.h).
+struct DeviceReasonDoc {
+  std::string_view reason;
+  std::string_view status;  // "True", "False"
+  std::string_view meaning;
+};
+
 // In the order of the list.
 std::span<const ConditionDoc> condition_table();
 std::span<const ConditionReasonDoc> condition_reason_table();
 // Those that come with no condition.
 std::span<const EventDoc> event_table();
+std::span<const DeviceReasonDoc> device_reason_table();
 
 // The page docs/reference/events.md.
 std::string render_reasons();

@@ -212,7 +212,7 @@ def test_a_claim_says_what_it_got_and_how_it_is(lab, release):
         node = lab.node("l20")
         node.sim("fault", "lost", "--gpu", 0)
         try:
-            lab.wait(lambda: ready(claim) == ("False", "Unhealthy"), lambda: f"ill: {ready(claim)}")
+            lab.wait(lambda: ready(claim) == ("False", "DeviceUnhealthy"), lambda: f"ill: {ready(claim)}")
             lab.wait(lambda: health() == ["Unhealthy"], lambda: f"kubelet shows {health()}")
         finally:
             node.sim("clear")

@@ -7,7 +7,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 LIST = SOURCE / "cluster" / "reasons.def"
-ENTRY = re.compile(r"^(CONDITION|CONDITION_REASON|EVENT)\(([^\"]*)", re.M)
+ENTRY = re.compile(r"^(CONDITION|CONDITION_REASON|EVENT|DEVICE_REASON)\(([^\"]*)", re.M)
 
 
 def entries():
@@ -20,4 +20,5 @@ CONDITIONS = [words[0] for macro, words in entries() if macro == "CONDITION"]
 NODE_CONDITIONS = [w[0] for macro, w in entries() if macro == "CONDITION" and w[1] == "Node"]
 CONDITION_REASONS = [words[1] for macro, words in entries() if macro == "CONDITION_REASON"]
 EVENTS = [words[0] for macro, words in entries() if macro == "EVENT"]
-NAMES = [*CONDITIONS, *CONDITION_REASONS, *EVENTS]
+DEVICE_REASONS = [words[0] for macro, words in entries() if macro == "DEVICE_REASON"]
+NAMES = [*CONDITIONS, *CONDITION_REASONS, *EVENTS, *DEVICE_REASONS]

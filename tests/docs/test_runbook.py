@@ -149,6 +149,12 @@ def test_every_event_has_an_entry():
     assert sorted(names("Events")) == sorted(reasons.EVENTS)
 
 
+def test_every_reason_of_a_claims_device_has_an_entry():
+    told = dict(sections(markdown.section(PAGE, "Symptoms"), 3))["A claim's device is not Ready"]
+    rows = [name for _, table in tables(told) for row in table for name in spans(row[0])]
+    assert sorted(rows) == sorted(reasons.DEVICE_REASONS)
+
+
 def test_every_entry_says_what_to_do():
     for section in ("Conditions", "Events", "Log lines"):
         for head, rows in tables(markdown.section(PAGE, section)):

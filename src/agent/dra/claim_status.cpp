@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/kinds.h"
+#include "cluster/reasons.h"
 #include "cluster/time.h"
 
 namespace tranche::agent {
@@ -25,12 +26,12 @@ struct Trouble {
 
 std::optional<Trouble> trouble_of(const ClaimRecord& record, const dra::PreparedDevice& device,
                                   const std::vector<dra::DeviceHealth>& health) {
-  if (!record.trouble.empty()) return Trouble{"NotPrepared", record.trouble};
+  if (!record.trouble.empty()) return Trouble{cluster::reason::kNotPrepared, record.trouble};
   const auto ill = std::ranges::find_if(health, [&](const dra::DeviceHealth& one) {
     return one.pool == device.pool && one.device == device.device && !one.reason.empty();
   });
   if (ill == health.end()) return std::nullopt;
-  return Trouble{"Unhealthy", ill->reason};
+  return Trouble{cluster::reason::kDeviceUnhealthy, ill->reason};
 }
 
 cluster::DeviceStatus status_of(const ClaimRecord& record, const dra::PreparedDevice& device,
@@ -41,7 +42,7 @@ cluster::DeviceStatus status_of(const ClaimRecord& record, const dra::PreparedDe
                                .device = device.device,
                                .share_id = device.share_id,
                                .ready = true,
-                               .reason = "Prepared",
+                               .reason = cluster::reason::kPrepared,
                                .uuid = device.uuid};
   if (auto trouble = trouble_of(record, device, health)) {
     status.ready = false;

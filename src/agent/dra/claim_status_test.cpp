@@ -56,7 +56,7 @@ TEST(StatusesOf, SayWhyADeviceIsNotReady) {
   auto record = half_of_a_gpu();
   auto status = statuses_of({record}, {{"gpu-n1", "gpu-0", "XID 79"}}, kDriver).at(kUid).devices[0];
   EXPECT_FALSE(status.ready);
-  EXPECT_EQ(status.reason, "Unhealthy");
+  EXPECT_EQ(status.reason, "DeviceUnhealthy");
   EXPECT_EQ(status.message, "XID 79");
   record.trouble = "the disk is full";
   status = statuses_of({record}, {{"gpu-n1", "gpu-0", "XID 79"}}, kDriver).at(kUid).devices[0];
@@ -126,7 +126,7 @@ TEST_F(ClaimStatusWriterTest, KeepsSinceWhenOverARestart) {
   EXPECT_TRUE(test::eventually([&] { return objects_.count_calls("get ") == 2; }));
   EXPECT_EQ(there()[0].since, since);
   follow({half_of_a_gpu()}, "XID 79");
-  await_reason("Unhealthy");
+  await_reason("DeviceUnhealthy");
   const auto ill_since = there()[0].since;
   EXPECT_NE(ill_since, since);
   clock_.advance(std::chrono::minutes(5));
