@@ -32,6 +32,7 @@ def test_defaults(helm):
             {"compat": {"operatorNames": True}},
             "WARNING: compat.operatorNames is meant for namespace gpu-operator",
         ),
+        ({"dra": {"enabled": True}}, "kubectl label node NODE tranche.dev/mode=dra"),
         ({"migStrategy": "single"}, "The agent has CAP_SYS_ADMIN because of MIG."),
         ({"gfd": {"enabled": True, "vgpu": True}}, "The agent has CAP_SYS_ADMIN because of gfd.vgpu=true."),
         ({"compatWithCPUManager": True}, "The agent runs privileged because of compatWithCPUManager=true."),
