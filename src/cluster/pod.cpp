@@ -72,6 +72,15 @@ void read_claims(const Fields& spec, const Fields& status, Pod& pod) {
   }
 }
 
+void read_extended(const Fields& status, Pod& pod) {
+  const auto claim = status.object("extendedResourceClaimStatus");
+  pod.extended.object = claim.text("resourceClaimName");
+  for (const auto& item : claim.list("requestMappings")) {
+    pod.extended.uses.push_back(
+        {item.text("containerName"), item.text("resourceName"), item.text("requestName")});
+  }
+}
+
 void read_metadata(const Fields& metadata, Pod& pod) {
   pod.ns = metadata.text("namespace");
   pod.name = metadata.text("name");
@@ -127,6 +136,7 @@ Result<Pod> parse_pod(std::string_view json) {
     read_containers(spec, "initContainers", true, pod);
     read_containers(spec, "containers", false, pod);
     read_claims(spec, top.object("status"), pod);
+    read_extended(top.object("status"), pod);
     read_status(top.object("status"), pod);
   });
 }

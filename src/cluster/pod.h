@@ -28,6 +28,22 @@ struct PodClaim {
   bool operator==(const PodClaim&) const = default;
 };
 
+// What a container has of ExtendedClaim, in place of a resource that it asks for.
+struct ExtendedUse {
+  std::string container;
+  std::string resource;  // "nvidia.com/gpu"
+  std::string request;   // of the claim
+  bool operator==(const ExtendedUse&) const = default;
+};
+
+// The claim that the scheduler made for extended resources that a DeviceClass stands for
+// (status.extendedResourceClaimStatus).
+struct ExtendedClaim {
+  std::string object;  // the ResourceClaim's name; empty: there is none
+  std::vector<ExtendedUse> uses = {};
+  bool operator==(const ExtendedClaim&) const = default;
+};
+
 struct PodContainer {
   std::string name;
   bool init = false;
@@ -63,6 +79,7 @@ struct Pod {
   StringMap container_ids;
   std::string priority_class;  // spec.priorityClassName; empty: none
   std::vector<PodClaim> claims = {};
+  ExtendedClaim extended = {};
 
   bool operator==(const Pod&) const = default;
 };

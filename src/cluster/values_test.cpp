@@ -334,6 +334,17 @@ TEST(Pod, ClaimsOfItsContainers) {
               ElementsAre(ContainerClaim{"half"}, ContainerClaim{"ours", "gpu"}));
 }
 
+TEST(Pod, TheClaimThatTheSchedulerMadeForExtendedResources) {
+  const auto pod = parse_pod(R"({"metadata":{"name":"p"},"spec":{},
+    "status":{"extendedResourceClaimStatus":{"resourceClaimName":"p-extended-resources-x",
+      "requestMappings":[{"containerName":"main","resourceName":"nvidia.com/gpu",
+                          "requestName":"container-0-request-0"}]}}})");
+  ASSERT_TRUE(pod) << pod.error().what;
+  EXPECT_EQ(pod->extended, (ExtendedClaim{"p-extended-resources-x",
+                                          {{"main", "nvidia.com/gpu", "container-0-request-0"}}}));
+  EXPECT_EQ(parse_pod(R"({"metadata":{"name":"p"},"spec":{}})")->extended, ExtendedClaim());
+}
+
 TEST(Pod, RequestsAreCountedAsTheSchedulerDoes) {
   const auto container = [](bool init, bool sidecar, std::int64_t gpus) {
     return PodContainer{.init = init, .sidecar = sidecar, .requests = {{"nvidia.com/gpu", gpus}}};

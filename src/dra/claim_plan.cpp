@@ -70,13 +70,32 @@ Result<std::optional<ConsumedPart>> part_of(const cluster::AllocatedDevice& devi
   return ConsumedPart{.memory = {memory}, .percent = static_cast<std::uint32_t>(compute)};
 }
 
+Bytes memory_of(const Found& found) {
+  if (found.instance != nullptr) return found.instance->attributes.memory;
+  if (found.place) return found.profile->attributes.value_or(gpu::MigAttributes()).memory;
+  return Bytes::from_mib(found.gpu->memory.mib());
+}
+
+// How a device that nothing limits is kept: a GPU by its resource's rules, an instance by nothing.
+Enforcement without_limits(const PreparedDevice& device, const Found& found,
+                           const PlanFacts& facts) {
+  const bool can = found.whole() && !device.part && facts.no_limits.empty();
+  return can ? facts.of_whole : Enforcement::kOff;
+}
+
 // The part, and what the claim's configuration lowers of it.
 Result<void> limit(PreparedDevice& device, const std::optional<ClaimSettings>& settings,
-                   std::size_t index, Bytes all, const PlanFacts& facts) {
+                   std::size_t index, const Found& found, const PlanFacts& facts) {
+  const auto all = memory_of(found);
   auto limits = consumed_limits(device, all);
   if (settings && device.part) TRY(check_only_lowers(limits, *settings, index));
   if (settings) limits = lowered(std::move(limits), *settings, index, all);
-  if (!limits.memory && !limits.permille) return {};
+  if (!limits.memory && !limits.permille) {
+    const auto kept = without_limits(device, found, facts);
+    if (kept == Enforcement::kOff) return {};
+    device.limits = GrantLimits{.enforcement = kept, .devices = {std::move(limits)}};
+    return {};
+  }
   if (!facts.no_limits.empty()) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("a share cannot be limited on this node: {}", facts.no_limits));
@@ -98,12 +117,6 @@ Result<void> check_place(const Found& found, const PlanFacts& facts) {
   if (!found.place || facts.partitionable.contains(found.gpu->uuid)) return {};
   return fail(Code::kFailedPrecondition, "no instances are made for claims on this GPU",
               "delete the Pod and its claim, so that the scheduler looks for another device");
-}
-
-Bytes memory_of(const Found& found) {
-  if (found.instance != nullptr) return found.instance->attributes.memory;
-  if (found.place) return found.profile->attributes.value_or(gpu::MigAttributes()).memory;
-  return Bytes::from_mib(found.gpu->memory.mib());
 }
 
 // `index`: of the claim's devices.
@@ -133,7 +146,7 @@ Result<PreparedDevice> plan_device(const cluster::ResourceClaim& claim,
   }
   ASSIGN_OR_RETURN(const auto settings, settings_for(claim, allocated.request, facts.driver));
   TRY(check_kind(settings, *found));
-  TRY(limit(device, settings, index, memory_of(*found), facts));
+  TRY(limit(device, settings, index, *found, facts));
   return device;
 }
 

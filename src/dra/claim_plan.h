@@ -27,13 +27,16 @@ struct PlanFacts {
   std::set<gpu::GpuUuid> partitionable = {};
   // How the limits of a share are kept.
   Enforcement enforcement = Enforcement::kStrict;
+  // kOff: containers with a whole GPU are started without the limiter. Else with it, so that they
+  // can be lowered while they run, and this is how.
+  Enforcement of_whole = Enforcement::kOff;
 };
 
 // The devices of this driver's pool in the claim, in the claim's order; those of other drivers and
 // nodes are left out. A share has the part of memory and compute that the claim consumed as its
-// limits; one that has all of both is limited by nothing. The claim's configuration lowers these
-// limits, and those of a device that the claim has alone (dra/claim_config.h).
-// A place has no UUID yet.
+// limits; one that has all of both is limited by nothing, as a GPU that the claim has alone. The
+// claim's configuration lowers these limits, and those of a device that the claim has alone
+// (dra/claim_config.h). A place has no UUID yet.
 //
 // Errors name the device: kFailedPrecondition, the claim has no allocation, a share cannot be
 // limited here, or no instances are made on that GPU; kNotFound, this node has no such device;

@@ -67,6 +67,28 @@ TEST(ClaimPlan, AShareOfEverythingIsTheWholeGpu) {
   EXPECT_FALSE(plan.devices[0].limits);
 }
 
+// As with the device plugin: where the node's configuration limits the resource.
+TEST(ClaimPlan, AWholeGpuIsStartedWithTheLimiterWhereItsResourceHasLimits) {
+  const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
+  auto facts = kFacts;
+  facts.of_whole = Enforcement::kAccount;
+  const GrantLimits open{.enforcement = Enforcement::kAccount,
+                         .devices = {{.uuid = test::gpu_uuid(0), .weight = 1000}}};
+  for (const auto& whole : {allocated("gpu-0"), share("gpu-0", 46068, 100)}) {
+    EXPECT_EQ(plan_claim(claim_of({whole}), machine, facts).value().devices[0].limits, open);
+  }
+  const auto half = plan_claim(claim_of({share("gpu-0", 23034, 50)}), machine, facts).value();
+  EXPECT_EQ(half.devices[0].limits->enforcement, Enforcement::kStrict);
+  const auto instance = claim_of({allocated("gpu-1-mig-1g5gb-gi1-ci0")});
+  EXPECT_FALSE(plan_claim(instance, machine, facts).value().devices[0].limits);
+  auto monitor = allocated("gpu-0");
+  monitor.admin_access = true;
+  EXPECT_FALSE(plan_claim(claim_of({monitor}), machine, facts).value().devices[0].limits);
+  facts.no_limits = "no arbiter";
+  EXPECT_FALSE(
+      plan_claim(claim_of({allocated("gpu-0")}), machine, facts).value().devices[0].limits);
+}
+
 // All of the memory and a part of the time, or the other way round.
 TEST(ClaimPlan, WhatIsAllIsNotLimited) {
   const auto machine = test::machine_of({test::l20(0)});

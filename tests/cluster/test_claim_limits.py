@@ -20,10 +20,18 @@ from claims import (
     wait_devices,
 )
 from limited import can_hold, limit, wait_event
-from pods import Applied, pod
-from release import Release
+from pods import GPU, Applied, pod
+from release import Release, condition, label
 
 HALF = template("half", share("23034Mi", 50))
+CONFIGS = {"default": {"version": "v1"}}
+CONFIGS["limited"] = {"version": "v1", "tranche": {"limits": {"enforcement": "strict"}}}
+CONFIG_MAP = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "claim-limits", "namespace": "kube-system"},
+    "data": {name: json.dumps(config) for name, config in CONFIGS.items()},
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +41,8 @@ def lab(labs):
 
 @pytest.fixture(scope="module")
 def release(lab):
-    with Release(lab, *VALUES) as release, InMode(lab, "l20"):
+    values = (*VALUES, "config.name=claim-limits")
+    with Applied(lab, json.dumps(CONFIG_MAP)), Release(lab, *values) as release, InMode(lab, "l20"):
         wait_devices(lab, "l20", "gpu-0")
         yield release
 
@@ -98,6 +107,39 @@ def test_what_is_set_outlives_the_agent(lab, release):
         assert limit(lab, "reset", "user").returncode == 0
         lab.wait(lambda: can_hold(lab, "user", "20Gi"), "the claim's limit is back")
     wait_clean(lab, "l20")
+
+
+def test_a_whole_gpu_by_the_extended_resource_is_lowered_where_the_resource_has_limits(lab, release):
+    whole = pod("whole", *LIST, image="lab-glibc:1", gpus=1)
+    with Applied(lab, whole):
+        lab.wait_pod("whole")
+        made = lab.pod("whole")["status"]["extendedResourceClaimStatus"]
+        assert [one["resourceName"] for one in made["requestMappings"]] == [GPU]
+        done = limit(lab, "set", "whole", "--memory", "4Gi", "--timeout", "20s")
+        assert done.returncode == 1
+        assert "refused: the claim's device is not limited" in done.stderr
+        assert "write tranche.limits for nvidia.com/gpu" in wait_event(lab, "Pod", "whole", "LimitSettingRefused")
+        assert can_hold(lab, "whole", "40Gi")
+    wait_clean(lab, "l20")
+    label(lab, "l20", "limited")
+    try:
+        lab.wait(lambda: "limited" in str(condition(lab, "l20")), "the agent follows the configuration")
+        with Applied(lab, whole):
+            lab.wait_pod("whole")
+            assert can_hold(lab, "whole", "40Gi"), "nothing is held back yet"
+            done = limit(lab, "set", "whole", "--memory", "4Gi", "--compute", "20%")
+            assert done.returncode == 0, done.stderr
+            lab.wait(lambda: not can_hold(lab, "whole", "6Gi"), "the arbiter has the new limit")
+            [shown] = json.loads(limit(lab, "list", "-o", "json").stdout)["limits"]
+            assert (shown["container"], shown["resource"], shown["state"]) == ("main", GPU, "holds")
+            assert limit(lab, "reset", "whole").returncode == 0
+            lab.wait(lambda: can_hold(lab, "whole", "40Gi"), "the whole GPU is back")
+            lab.kubectl("annotate", "pod", "whole", "tranche.dev/memory=2Gi")
+            lab.wait(lambda: not can_hold(lab, "whole", "3Gi"), "the annotation's limit holds")
+            assert restarts(lab, "whole") == [0]
+        wait_clean(lab, "l20")
+    finally:
+        label(lab, "l20", "")
 
 
 def several(name: str, uses: dict[str, list[dict]], **claims: str) -> str:

@@ -19,6 +19,8 @@ namespace {
 constexpr const char* kStartKey = "start";
 constexpr const char* kCutsKey = "cuts";
 constexpr const char* kSweepKey = "sweep";
+// The resource whose rules count for a whole GPU, as with the device plugin.
+const config::ResourceName kWhole{"nvidia.com/gpu"};
 constexpr std::chrono::seconds kLookAtServer{5};
 constexpr std::chrono::seconds kLongestAsking{5};
 
@@ -157,7 +159,8 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
                     .pool = dra::pool_name(names_.node),
                     .boot = ports_.boot,
                     .no_limits = state.claims.no_limits,
-                    .partitionable = state.claims.cut.value_or(std::set<gpu::GpuUuid>())}};
+                    .partitionable = state.claims.cut.value_or(std::set<gpu::GpuUuid>()),
+                    .of_whole = state.config.tranche.limits.of(kWhole).enforcement}};
 }
 
 // What is prepared is made anew where its files would be others now.
@@ -342,7 +345,7 @@ std::vector<cluster::MigHolder> ClaimService::users_of(const cluster::ObjectKey&
   return pods;
 }
 
-Result<std::vector<ClaimTenant>> ClaimService::tenants() const {
+Result<NodeClaims> ClaimService::tenants() const {
   std::shared_ptr<const ClaimNode> node;
   {
     const std::scoped_lock lock(mutex_);

@@ -91,8 +91,8 @@ class ClaimService {
   const ClaimBook& book() const { return book_; }
   // The Pods that a claim is reserved for; one without a name where nobody can tell.
   std::vector<cluster::MigHolder> users_of(const cluster::ObjectKey& claim) const;
-  // The tenants of all claims that are prepared. kUnavailable: nobody knows them yet.
-  Result<std::vector<ClaimTenant>> tenants() const;
+  // All claims that are prepared. kUnavailable: nobody knows them yet.
+  Result<NodeClaims> tenants() const;
 
  private:
   // What a pool is made of beside the state.

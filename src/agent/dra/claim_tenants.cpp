@@ -36,12 +36,16 @@ void join(ClaimTenant& tenant, const ClaimTenant& other) {
 
 }  // namespace
 
-std::vector<ClaimTenant> claim_tenants(const std::vector<dra::PreparedClaim>& claims,
-                                       const gpu::Machine& machine, const std::string& driver) {
-  std::vector<ClaimTenant> tenants;
+NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const gpu::Machine& machine,
+                         const std::string& driver) {
+  NodeClaims result;
+  auto& tenants = result.tenants;
   std::map<std::string, std::size_t> places;  // of a tenant in `tenants`
   for (const auto& claim : claims) {
     for (const auto& device : claim.devices) {
+      if (!device.limits && !device.admin_access) {
+        result.unlimited.push_back({claim.ns, claim.name, device.request});
+      }
       if (!device.limits) continue;
       auto tenant = tenant_of(claim, device, machine, driver);
       const auto [place, is_new] = places.emplace(tenant.id, tenants.size());
@@ -52,7 +56,7 @@ std::vector<ClaimTenant> claim_tenants(const std::vector<dra::PreparedClaim>& cl
       }
     }
   }
-  return tenants;
+  return result;
 }
 
 }  // namespace tranche::agent

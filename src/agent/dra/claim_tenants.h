@@ -1,5 +1,5 @@
 #pragma once
-// The tenants of the claims that are prepared on this node. Pure.
+// What the claims that are prepared on this node come to. Pure.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace tranche::agent {
 
-std::vector<ClaimTenant> claim_tenants(const std::vector<dra::PreparedClaim>& claims,
-                                       const gpu::Machine& machine, const std::string& driver);
+// Devices for monitoring (adminAccess) have neither limits nor a place among those without.
+NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const gpu::Machine& machine,
+                         const std::string& driver);
 
 }  // namespace tranche::agent

@@ -32,13 +32,18 @@ TEST(ClaimTenants, HaveWhatTheyArePromisedAndTheMostThatTheyMayHave) {
   const auto& uuid = machine.gpus[0].uuid.value;
   dra::PreparedDevice unlimited{
       .request = "whole", .pool = "gpu-n1", .device = "gpu-1", .uuid = "GPU-x"};
-  const auto tenants = claim_tenants({{.ns = "shop",
-                                       .name = "half",
-                                       .uid = kUid,
-                                       .boot = "b",
-                                       .devices = {share(uuid), unlimited}}},
-                                     machine, "gpu.nvidia.com");
+  auto monitor = unlimited;
+  monitor.request = "monitor";
+  monitor.admin_access = true;
+  const auto claims = claim_tenants({{.ns = "shop",
+                                      .name = "half",
+                                      .uid = kUid,
+                                      .boot = "b",
+                                      .devices = {share(uuid), unlimited, monitor}}},
+                                    machine, "gpu.nvidia.com");
+  const auto& tenants = claims.tenants;
   ASSERT_THAT(tenants, SizeIs(1));
+  EXPECT_EQ(claims.unlimited, (std::vector<ClaimRequest>{{"shop", "half", "whole"}}));
   EXPECT_EQ(tenants[0].id, kShare);
   EXPECT_EQ(tenants[0].requests.at(0), (ClaimRequest{"shop", "half", "gpu"}));
   EXPECT_EQ(tenants[0].limits.devices.at(0).memory, Bytes::from_mib(800));
@@ -54,9 +59,13 @@ TEST(ClaimTenants, SharesThatWentTogetherAreOne) {
   other.request = "more";
   other.share_id = "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00";
   other.joined = kShare;
-  const auto tenants = claim_tenants(
-      {{.ns = "shop", .name = "two", .uid = kUid, .boot = "b", .devices = {share(uuid), other}}},
-      machine, "gpu.nvidia.com");
+  const auto tenants = claim_tenants({{.ns = "shop",
+                                       .name = "two",
+                                       .uid = kUid,
+                                       .boot = "b",
+                                       .devices = {share(uuid), other}}},
+                                     machine, "gpu.nvidia.com")
+                           .tenants;
   ASSERT_THAT(tenants, SizeIs(1));
   EXPECT_THAT(tenants[0].requests, SizeIs(2));
   EXPECT_EQ(tenants[0].limits.devices.at(0).memory, Bytes::from_mib(1600));
@@ -70,7 +79,8 @@ TEST(ClaimTenants, OneWhoseInstanceIsNotMadeYetIsKnownWithoutDevices) {
   device.place = dra::MigPlace{.gpu = {"GPU-a"}, .profile_id = 19, .at = {0, 1}};
   const auto tenants =
       claim_tenants({{.ns = "shop", .name = "mig", .uid = kUid, .boot = "b", .devices = {device}}},
-                    test::machine_of({test::l20(0)}), "gpu.nvidia.com");
+                    test::machine_of({test::l20(0)}), "gpu.nvidia.com")
+          .tenants;
   ASSERT_THAT(tenants, SizeIs(1));
   EXPECT_THAT(tenants[0].limits.devices, IsEmpty());
 }

@@ -34,13 +34,24 @@ struct ClaimTenant {
   bool operator==(const ClaimTenant&) const = default;
 };
 
+// What the claims of a node come to.
+struct NodeClaims {
+  std::vector<ClaimTenant> tenants;
+  // Requests with a device that has no limits: their containers were started without the limiter.
+  std::vector<ClaimRequest> unlimited = {};
+  bool operator==(const NodeClaims&) const = default;
+};
+
 // The tenants that a container has by one of its claims.
 struct ClaimUse {
   std::string ns;
   std::string pod;
   std::string container;
-  std::string resource;              // cluster::claim_resource()
-  std::vector<std::string> tenants;  // not empty
+  // cluster::claim_resource(); of the claim that the scheduler made for extended resources, the
+  // resource.
+  std::string resource;
+  std::vector<std::string> tenants;
+  bool unlimited = false;  // one of its devices has no limits; else there are tenants
   bool operator==(const ClaimUse&) const = default;
 };
 
@@ -48,7 +59,6 @@ struct ClaimUse {
 // whoever makes a Pod may name any claim of the namespace, but kubelet starts it with those alone
 // that are reserved for the Pod. Kubelet's pod-resources would not do: it lists all devices of a
 // claim for each of its containers, whichever request these name.
-std::vector<ClaimUse> claim_uses(const std::vector<cluster::Pod>& pods,
-                                 const std::vector<ClaimTenant>& tenants);
+std::vector<ClaimUse> claim_uses(const std::vector<cluster::Pod>& pods, const NodeClaims& claims);
 
 }  // namespace tranche::agent

@@ -16,6 +16,10 @@ using cluster::LimitOutcome;
 using cluster::LimitSetting;
 
 constexpr const char* kNobody = "no running container holds the resource with limits";
+constexpr const char* kUnlimited =
+    "the claim's device is not limited, and the container was started without the limiter; write "
+    "tranche.limits for nvidia.com/gpu in the node's configuration and start the Pod anew, or "
+    "claim a share";
 
 // A container that holds a resource, or uses a claim.
 struct Holder {
@@ -24,6 +28,7 @@ struct Holder {
   std::string container;
   std::string resource;
   std::vector<std::string> tenants;  // empty: it has no limits
+  bool unlimited = false;            // ClaimUse::unlimited
 };
 
 // The tenant of a container by the device plugin; "": it has none.
@@ -50,24 +55,26 @@ std::vector<Holder> all_holders(const std::vector<cluster::HeldDevices>& held,
     if (!tenant.empty()) holders.back().tenants.push_back(std::move(tenant));
   }
   for (auto& use : claims) {
-    holders.push_back({use.ns, use.pod, use.container, use.resource, std::move(use.tenants)});
+    holders.push_back(
+        {use.ns, use.pod, use.container, use.resource, std::move(use.tenants), use.unlimited});
   }
   return holders;
 }
 
-std::vector<std::string> tenants_of(const LimitSetting& setting,
-                                    const std::vector<Holder>& holders) {
+// nullptr: there is none.
+const Holder* holder_of(const LimitSetting& setting, const std::vector<Holder>& holders) {
   const auto holder = std::ranges::find_if(holders, [&](const Holder& one) {
     return one.ns == setting.ns && one.pod == setting.pod && one.container == setting.container &&
            one.resource == setting.resource;
   });
-  return holder == holders.end() ? std::vector<std::string>() : holder->tenants;
+  return holder == holders.end() ? nullptr : &*holder;
 }
 
 // A setting for one container, its origin, and the container's tenants.
 struct Wanted {
   LimitSetting setting;
   Raising raising = Raising::kAllowed;
+  bool unlimited = false;  // Holder::unlimited: it cannot hold
   // With how many settings of the same tenant come before it. Empty: none.
   std::vector<std::pair<std::string, std::size_t>> tenants = {};
 };
@@ -100,7 +107,7 @@ void add_annotated(const Holder& holder, const std::vector<cluster::Pod>& pods,
   if (setting.is_empty()) return;
   setting.container = holder.container;
   setting.resource = holder.resource;
-  wanted.push_back({std::move(setting), Raising::kRefused});
+  wanted.push_back({.setting = std::move(setting), .raising = Raising::kRefused});
 }
 
 // The PriorityClass of each tenant's Pod.
@@ -122,12 +129,14 @@ TenantManager::Settings by_tenant(std::vector<Wanted>& wanted, const std::vector
     const bool is_meant = std::ranges::any_of(pods, [&](const cluster::Pod& pod) {
       return pod.uid == one.setting.uid && pod.ns == one.setting.ns && pod.name == one.setting.pod;
     });
-    if (!is_meant) continue;
-    const auto tenants = tenants_of(one.setting, holders);
-    for (const auto& tenant : tenants) {
+    const auto* const holder = holder_of(one.setting, holders);
+    if (!is_meant || holder == nullptr) continue;
+    one.unlimited = holder->unlimited;
+    if (one.unlimited) continue;
+    for (const auto& tenant : holder->tenants) {
       auto& its = settings[tenant];
       one.tenants.emplace_back(tenant, its.size());
-      its.push_back({one.setting, one.raising, tenants});
+      its.push_back({one.setting, one.raising, holder->tenants});
     }
   }
   return settings;
@@ -146,6 +155,11 @@ std::vector<LimitOutcome::Device> devices_of(const limit::TenantLimits& limits) 
 
 LimitOutcome outcome_of(const Wanted& wanted, const TenantManager::Answers& answers) {
   LimitOutcome outcome{.setting = wanted.setting, .devices = {}};
+  if (wanted.unlimited) {
+    outcome.state = LimitOutcome::State::kRefused;
+    outcome.message = kUnlimited;
+    return outcome;
+  }
   if (wanted.tenants.empty()) outcome.message = kNobody;
   for (const auto& [tenant, before] : wanted.tenants) {
     const auto tried = answers.find(tenant);
@@ -231,9 +245,9 @@ std::optional<LimitOverrides::Outcomes> LimitOverrides::obey(const Settings& set
   }
   const auto claims = manager.known_claims();
   const auto all = all_holders(held, manager.known_tenants(),
-                               claim_uses(*pods, claims ? *claims : std::vector<ClaimTenant>()));
+                               claim_uses(*pods, claims ? *claims : NodeClaims()));
   std::vector<Wanted> wanted;
-  for (const auto& setting : settings) wanted.push_back({setting, Raising::kAllowed});
+  for (const auto& setting : settings) wanted.push_back({.setting = setting});
   for (const auto& holder : all) add_annotated(holder, *pods, wanted);
   auto settings_of_tenants = by_tenant(wanted, all, *pods);
   const auto answers =

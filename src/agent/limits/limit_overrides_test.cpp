@@ -318,9 +318,9 @@ class ClaimSettingTest : public SettingFollowerTest {
         .most = {{.uuid = "GPU-b", .memory = Bytes::from_mib(400), .weight = 400, .permille = 400}},
         .devices = {{.uuid = "GPU-b", .memory = Bytes::from_mib(1000)}}};
     EXPECT_TRUE(manager_->add_claim(claim_.id, claim_.driver, claim_.limits));
-    manager_->know_claims([this]() -> Result<std::vector<ClaimTenant>> {
+    manager_->know_claims([this]() -> Result<NodeClaims> {
       if (unknown_) return fail(Code::kUnavailable, "not yet");
-      return std::vector{claim_};
+      return NodeClaims{{claim_}, unlimited_};
     });
     uid_ = put("{}");
   }
@@ -356,6 +356,7 @@ class ClaimSettingTest : public SettingFollowerTest {
   }
 
   ClaimTenant claim_;
+  std::vector<ClaimRequest> unlimited_;
   bool unknown_ = false;
 };
 
@@ -393,6 +394,35 @@ TEST_F(ClaimSettingTest, AnAnnotationLowersAndNeverRaises) {
                   "container gpu, claim/half: memory: 350 MiB is more than the 300 MiB")));
 }
 
+// A whole GPU, by an extended resource of the DeviceClass: the scheduler made the claim.
+TEST_F(ClaimSettingTest, WithoutTheLimiterNothingIsSetAndTheReasonIsTold) {
+  unlimited_ = {{"shop", "c-extended-x", "container-0-request-0"}};
+  const auto text = [](const std::string& annotations) {
+    return fmt::format(
+        R"({{"metadata":{{"name":"c","namespace":"shop","annotations":{}}},
+            "spec":{{"nodeName":"n1","containers":[{{"name":"gpu"}}]}},
+            "status":{{"containerStatuses":[{{"name":"gpu","containerID":"containerd://1"}}],
+              "extendedResourceClaimStatus":{{"resourceClaimName":"c-extended-x",
+                "requestMappings":[{{"containerName":"gpu","resourceName":"nvidia.com/gpu",
+                                     "requestName":"container-0-request-0"}}]}}}}}})",
+        annotations);
+  };
+  uid_ = objects_.put(cluster::kPod, text("{}")).uid;
+  auto wanted = setting("100Mi");
+  wanted.resource = "nvidia.com/gpu";
+  order(cluster::encode(std::vector{wanted}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "100Mi"));
+  EXPECT_THAT(answered()->message, HasSubstr("started without the limiter"));
+  objects_.put(cluster::kPod, text(R"({"tranche.dev/memory":"200Mi"})"));
+  ASSERT_TRUE(look_until([&] {
+    clock_.advance(LimitOverrides::kAskAgain);
+    return std::ranges::any_of(events(), [](const std::string& note) {
+      return note.starts_with("container gpu, nvidia.com/gpu: the claim's device is not limited");
+    });
+  }));
+  EXPECT_EQ(mib(), 300U);
+}
+
 // Whoever makes a Pod may name any claim; kubelet starts it with its own alone.
 TEST_F(ClaimSettingTest, APodThatNeverStartedHasNoSay) {
   put(R"({"tranche.dev/memory":"200Mi"})", "");
@@ -422,8 +452,7 @@ TEST_F(ClaimSettingTest, OfSeveralDevicesAllAreSetOrNone) {
   small.id = "small";
   small.limits.devices[0].memory = small.most[0].memory = Bytes::from_mib(150);
   ASSERT_TRUE(manager_->add_claim(small.id, small.driver, small.limits));
-  manager_->know_claims(
-      [&]() -> Result<std::vector<ClaimTenant>> { return std::vector{claim_, small}; });
+  manager_->know_claims([&]() -> Result<NodeClaims> { return NodeClaims{{claim_, small}}; });
   order(cluster::encode(std::vector{setting("200Mi"), setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kRefused, "200Mi"));
   EXPECT_EQ(answered(1)->state, LimitOutcome::State::kHolds);

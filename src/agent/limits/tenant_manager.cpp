@@ -154,8 +154,8 @@ std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
   return tenants;
 }
 
-Result<std::vector<ClaimTenant>> TenantManager::known_claims() const {
-  return claims_ ? claims_() : std::vector<ClaimTenant>();
+Result<NodeClaims> TenantManager::known_claims() const {
+  return claims_ ? claims_() : NodeClaims();
 }
 
 // Answers for the tenants that have settings.
@@ -168,7 +168,7 @@ TenantManager::Answers TenantManager::follow_all() {
     if (follow_one(id, record.grant, answers)) ++changed;
   }
   if (settings_ && of_claims_) {
-    const auto claims = known_claims().value_or(std::vector<ClaimTenant>());
+    const auto claims = known_claims().value_or(NodeClaims()).tenants;
     for (const auto& claim : claims) {
       if (follow_claim(claim, claims, answers)) ++changed;
     }
@@ -332,7 +332,7 @@ void TenantManager::sweep_tenants(const Holders& holders) {
   if (claims_) {
     auto claimed = claims_();
     if (!claimed) return;  // soon known
-    for (const auto& claim : *claimed) known.insert(claim.id);
+    for (const auto& claim : claimed->tenants) known.insert(claim.id);
   }
   std::vector<std::string> gone;
   decltype(strays_) strays;

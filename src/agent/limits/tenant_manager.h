@@ -65,10 +65,10 @@ class TenantManager {
                          const GrantLimits& limits, bool renewed = false);
   // It is no error if there is none.
   Result<void> remove_claim(const std::string& tenant) { return tenants_.remove(tenant); }
-  // Before the first prune(): the tenants of all claims that are prepared. An error: nobody knows
-  // them now. Then no tenant is removed, and those of claims keep what they have.
-  using ClaimTenants = std::function<Result<std::vector<ClaimTenant>>()>;
-  void know_claims(ClaimTenants tenants) { claims_ = std::move(tenants); }
+  // Before the first prune(): all claims that are prepared. An error: nobody knows them now. Then
+  // no tenant is removed, and those of claims keep what they have.
+  using Claims = std::function<Result<NodeClaims>()>;
+  void know_claims(Claims claims) { claims_ = std::move(claims); }
 
   // Gives every tenant what the offer, or its claim, now promises it. Tenants whose tranches are no
   // longer offered keep what they have. Tenants of a resource without limits are no longer limited.
@@ -107,8 +107,8 @@ class TenantManager {
     std::vector<std::string> ids;
   };
   std::vector<Tenant> known_tenants() const;
-  // Those of claims. Errors: as ClaimTenants.
-  Result<std::vector<ClaimTenant>> known_claims() const;
+  // Errors: as Claims.
+  Result<NodeClaims> known_claims() const;
 
   // Drops grants that are over (GrantStore::prune) and their tenants, tenants without a grant or a
   // possible holder, and libraries that no grant mounts. What a living container has mounted stays.
@@ -146,7 +146,7 @@ class TenantManager {
   const Clock& clock_;
   const Log& log_;
   const TenantStore tenants_;
-  ClaimTenants claims_;  // empty: nobody serves claims here
+  Claims claims_;  // empty: nobody serves claims here
 
   // Tenants whose files are written, or about to be, and whose grants are not recorded yet.
   mutable std::mutex storing_mutex_;

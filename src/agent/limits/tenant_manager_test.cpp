@@ -785,9 +785,9 @@ TEST_F(TenantManagerTest, TheTenantOfAClaimStaysAsLongAsTheClaim) {
   bool known = false;
   std::vector<ClaimTenant> claims = {
       {.id = "share", .driver = "gpu.nvidia.com", .limits = of_claim(100)}};
-  manager_->know_claims([&]() -> Result<std::vector<ClaimTenant>> {
+  manager_->know_claims([&]() -> Result<NodeClaims> {
     if (!known) return fail(Code::kUnavailable, "not yet");
-    return claims;
+    return NodeClaims{claims};
   });
   prune();
   EXPECT_THAT(tenants(), ElementsAre("share", "share.json")) << "nobody knows whose it is";

@@ -194,6 +194,15 @@ Json json_of(const SnapshotPod& value) {
     made.push_back({{"name", name}, {"resourceClaimName", object}});
   }
   if (!made.empty()) status["resourceClaimStatuses"] = std::move(made);
+  if (const auto& extended = value.pod.extended; !extended.object.empty()) {
+    status["extendedResourceClaimStatus"] = {
+        {"resourceClaimName", extended.object},
+        {"requestMappings", array_of(extended.uses, [](const ExtendedUse& use) {
+           return Json{{"containerName", use.container},
+                       {"resourceName", use.resource},
+                       {"requestName", use.request}};
+         })}};
+  }
   return {{"metadata", pod_metadata_of(value)}, {"spec", spec_of(value)}, {"status", status}};
 }
 

@@ -125,6 +125,7 @@ TEST(Snapshot, KeepsWhichContainersUseAClaim) {
   auto& pod = snapshot.pods.at(0).pod;
   pod.claims = {{"gpu", "p-gpu-x", "tpl"}, {"other", "c", ""}};
   pod.containers.at(2).claims = {{"gpu", "a"}, {"other"}};
+  pod.extended = {"p-extended-resources-x", {{"main", "nvidia.com/gpu", "container-0-request-0"}}};
   const auto back = decode(encode(snapshot));
   ASSERT_TRUE(back) << back.error().what;
   EXPECT_EQ(back->pods, snapshot.pods);
