@@ -36,8 +36,10 @@ QuotaKeeper::QuotaKeeper(cluster::Objects& objects, ShareBook& book, Options opt
       cluster::WatchCache::Options{.kind = cluster::kResourceClaim,
                                    .kind_may_be_missing = true,
                                    .reduce =
-                                       [name = options_.device_class](const std::string& text) {
-                                         return std::string(text.contains(name) ? "ours" : "");
+                                       [classes = options_.classes](const std::string& text) {
+                                         const bool may =
+                                             admission::quota::may_name_a_class(text, classes);
+                                         return std::string(may ? "ours" : "");
                                        },
                                    .in_pages = true,
                                    .backoff = options_.watch_backoff},

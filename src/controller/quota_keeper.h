@@ -17,7 +17,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "admission/quota/charge.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/objects.h"
@@ -32,7 +34,8 @@ namespace tranche::controller {
 class QuotaKeeper : public Worker {
  public:
   struct Options {
-    std::string device_class = "gpu-share";
+    // ChargeOptions::classes.
+    std::vector<std::string> classes = admission::quota::ChargeOptions().classes;
     // Between two looks at one namespace, however often its claims change.
     std::chrono::milliseconds spacing{300};
     // How often what a claim is charged is reckoned again: GPUs of another model may have joined.

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "admission/quota/charge.h"
 #include "base/json_fields.h"
 #include "config/names.h"
 
@@ -23,8 +22,13 @@ bool makes_a_claim(const admission::Review& review) {
 }  // namespace
 
 QuotaWebhook::QuotaWebhook(const FleetWatch& fleet, const QuotaWatch& quotas, ShareBook& book,
-                           admission::ClaimOptions claim, const Log& log)
-    : fleet_(fleet), quotas_(quotas), book_(book), claim_(std::move(claim)), log_(log) {}
+                           admission::quota::ChargeOptions charge, const Log& log)
+    : fleet_(fleet),
+      quotas_(quotas),
+      book_(book),
+      charge_(std::move(charge)),
+      turns_(NamespaceTurns::Options()),
+      log_(log) {}
 
 http::Response QuotaWebhook::answer(const std::string& body, const std::stop_token& stop) {
   const auto review = admission::read_review(body);
@@ -48,7 +52,7 @@ Result<void> QuotaWebhook::decide(const admission::Review& review, const std::st
   if (!quotas_.may_matter(review.ns)) return {};
   ASSIGN_OR_RETURN(const auto fleet, fleet_.fleet());
   ASSIGN_OR_RETURN(const auto permille,
-                   admission::quota::charge_of(review.object, fleet.dra_models, claim_));
+                   admission::quota::charge_of(review.object, fleet.dra_models, charge_));
   if (permille == 0) return {};
   ASSIGN_OR_RETURN(const auto asked,
                    json::read_fields(review.object, [&](const json::Fields& fields) {
@@ -58,6 +62,13 @@ Result<void> QuotaWebhook::decide(const admission::Review& review, const std::st
                                                           .uid = metadata.text("uid"),
                                                           .permille = permille};
                    }));
+  const auto turn = turns_.take(review.ns, stop);
+  if (!turn) {
+    return fail(
+        Code::kUnavailable,
+        fmt::format("many ask for shares of GPUs in namespace {} at the same time", review.ns),
+        "try again in a moment");
+  }
   return book_.reserve(asked, review.is_dry_run, {.deadline = kLongestReservation, .stop = stop});
 }
 

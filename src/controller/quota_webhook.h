@@ -11,11 +11,12 @@
 #include <stop_token>
 #include <string>
 
-#include "admission/claim_template.h"
+#include "admission/quota/charge.h"
 #include "admission/review.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "controller/fleet_watch.h"
+#include "controller/namespace_turns.h"
 #include "controller/quota_watch.h"
 #include "controller/share_book.h"
 #include "http/server.h"
@@ -26,7 +27,7 @@ class QuotaWebhook {
  public:
   // The references outlive it.
   QuotaWebhook(const FleetWatch& fleet, const QuotaWatch& quotas, ShareBook& book,
-               admission::ClaimOptions claim, const Log& log);
+               admission::quota::ChargeOptions charge, const Log& log);
 
   // `body`: the AdmissionReview.
   http::Response answer(const std::string& body, const std::stop_token& stop);
@@ -37,7 +38,8 @@ class QuotaWebhook {
   const FleetWatch& fleet_;
   const QuotaWatch& quotas_;
   ShareBook& book_;
-  const admission::ClaimOptions claim_;
+  const admission::quota::ChargeOptions charge_;
+  NamespaceTurns turns_;
   const Log& log_;
 };
 

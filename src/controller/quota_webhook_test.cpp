@@ -56,7 +56,7 @@ class QuotaTest : public testing::Test {
         objects_, *fleet_,
         ShareBook::Options{.configuration = "webhook", .count_time = 50ms, .first_pause = 1ms},
         clock_, log_.log());
-    webhook_.emplace(*fleet_, *quotas_, *book_, admission::ClaimOptions(), log_.log());
+    webhook_.emplace(*fleet_, *quotas_, *book_, admission::quota::ChargeOptions(), log_.log());
     EXPECT_TRUE(test::eventually([&] { return fleet_->fleet() && !quotas_->trouble(); }));
   }
   void start_keeper() {

@@ -108,11 +108,15 @@ struct ShareFacts {
 
 // What counting shares needs beside them.
 struct ShareCounting {
-  ShareCounting(const WorkerContext& context, const FleetWatch& fleet, std::string configuration)
-      : quotas(context.objects, {}, {}, context.log),
-        book(context.objects, fleet, {.configuration = std::move(configuration)}, context.clock,
-             context.log),
-        webhook(fleet, quotas, book, {}, context.log) {}
+  ShareCounting(const WorkerContext& context, const FleetWatch& fleet,
+                const config::WebhookOptions& options)
+      : charge{.classes = options.counted_classes},
+        quotas(context.objects, {}, {}, context.log),
+        book(context.objects, fleet, {.configuration = options.configuration, .charge = charge},
+             context.clock, context.log),
+        webhook(fleet, quotas, book, charge, context.log) {}
+
+  admission::quota::ChargeOptions charge;
 
   QuotaWatch quotas;
   ShareBook book;
@@ -130,7 +134,7 @@ void plan_fractions(const config::ControllerOptions& options, ShareFacts& facts,
     served.review_claim = [counting](const std::string& body, const std::stop_token& stop) {
       return counting->webhook.answer(body, stop);
     };
-    plans.push_back(plan_quota_keeper(counting->book, {}));
+    plans.push_back(plan_quota_keeper(counting->book, {.classes = counting->charge.classes}));
   }
   plans.push_back(plan_fraction_webhook(facts.fleet, facts.templates, std::move(served)));
   plans.push_back(
@@ -149,7 +153,7 @@ int work(const WorkerContext& context, const config::ControllerOptions& options,
   if (options.webhook) {
     facts.emplace(context);
     if (options.webhook->counts_shares) {
-      counting.emplace(context, facts->fleet, options.webhook->configuration);
+      counting.emplace(context, facts->fleet, *options.webhook);
     }
     plan_fractions(options, *facts, counting ? &*counting : nullptr, plans);
   }

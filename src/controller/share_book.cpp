@@ -6,7 +6,6 @@
 #include <random>
 #include <utility>
 
-#include "admission/quota/charge.h"
 #include "base/json.h"
 #include "cluster/pause.h"
 #include "cluster/resource_claim.h"
@@ -101,9 +100,9 @@ Result<std::map<std::string, std::int64_t>> ShareBook::live_claims(const std::st
   const auto take = [&](const std::vector<cluster::Object>& page, bool first) -> Result<void> {
     if (first) live.clear();
     for (const auto& claim : page) {
-      if (!claim.json.contains(options_.claim.device_class)) continue;
+      if (!admission::quota::may_name_a_class(claim.json, options_.charge.classes)) continue;
       const auto root = json::parse(claim.json);
-      auto charge = root ? admission::quota::charge_of(*root, fleet.dra_models, options_.claim)
+      auto charge = root ? admission::quota::charge_of(*root, fleet.dra_models, options_.charge)
                          : std::unexpected(root.error());
       if (!charge) {
         // One of before the quota, which asks for all devices: what it was given counts.

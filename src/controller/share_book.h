@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "admission/claim_template.h"
+#include "admission/quota/charge.h"
 #include "admission/quota/ledger.h"
 #include "admission/quota/own_quota.h"
 #include "admission/quota/reserve.h"
@@ -39,7 +39,7 @@ class ShareBook {
   struct Options {
     // The ValidatingWebhookConfiguration. Kubernetes deletes our ResourceQuotas when it is deleted.
     std::string configuration;
-    admission::ClaimOptions claim = {};
+    admission::quota::ChargeOptions charge = {};
     // How long Kubernetes may take to count what a new ResourceQuota limits.
     std::chrono::milliseconds count_time = std::chrono::seconds(1);
     std::chrono::milliseconds first_pause{5};  // after a conflict; then longer

@@ -18,6 +18,7 @@ from modes import MODES
 
 NAME = "gpu-tranche-webhook"
 ACCOUNT = "gpu-tranche-controller"
+CLAIMS = "gpu-tranche-claims"
 SHOP = "/api/v1/namespaces/shop"
 SECRET = f"/api/v1/namespaces/tranche/secrets/{NAME}"
 CONFIGURATION = f"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{NAME}"
@@ -29,16 +30,17 @@ SCENARIO = ROOT / "tests/data/scenarios/fractions/half-pod.yaml"
 class Cluster:
     """An API server that asks the webhook, and one controller that serves it."""
 
-    def __init__(self, server, folder, counts=False):
-        """counts: shares are counted against quotas."""
+    def __init__(self, server, folder, counts=()):
+        """counts: DeviceClasses whose claims are counted against quotas."""
         self.server, self.folder, self.counts = server, folder, counts
         self.port = free_port()
         self.process = None
         helm = Helm(find_helm(), folder)
-        values = {"fractions": {**MODES["fractions"]["fractions"], "quota": {"enabled": counts}}}
+        quota = {"enabled": bool(counts), **({"deviceClasses": list(counts)} if counts else {})}
+        values = {"fractions": {**MODES["fractions"]["fractions"], "quota": quota}}
         rendered = helm.template(values, namespace="tranche")
         for item in rendered.objects:
-            about_controller = item["metadata"]["name"] in (ACCOUNT, NAME, "tranche-controller")
+            about_controller = item["metadata"]["name"] in (ACCOUNT, NAME, CLAIMS, "tranche-controller")
             if not about_controller or item["kind"] in ("Deployment", "Service", "NetworkPolicy"):
                 continue
             if item["kind"].endswith("WebhookConfiguration"):
@@ -57,13 +59,17 @@ class Cluster:
             [ROOT / "build/bin/tranche", "controller", f"--kubeconfig={self.server.kubeconfig(token)}"]
             + ["--namespace=tranche", "--fractions", f"--webhook-listen=127.0.0.1:{self.port}"]
             + ["--webhook-hosts=127.0.0.1", f"--webhook-secret={NAME}", f"--webhook-configuration={NAME}"]
-            + ["--leader-elect", *(["--fractions-quota"] if self.counts else []), *more],
+            + ["--leader-elect", *self.counting(), *more],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
         )
         self.server.wait(self.trusted_handshake, "the webhook serves what API servers trust")
         self.server.wait(self.ready, "the webhook is ready")
+
+    def counting(self) -> list[str]:
+        classes = ",".join(self.counts)
+        return ["--fractions-quota", f"--fractions-quota-classes={classes}"] if classes else []
 
     def stop(self):
         if self.process:

@@ -20,6 +20,20 @@ GPUS = "requests.nvidia.com/gpu"
 OURS = "tranche-gpu-shares"
 
 
+TEAM = "team-gpus"  # a class of the operator's, of the same GPUs
+
+
+def device_class(name: str, **more) -> dict:
+    spec = {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}], **more}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}, "spec": spec}
+
+
+def whole_by_claims(claims: list[dict]) -> int:
+    """Kubernetes charges each device of a class that is served as nvidia.com/gpu."""
+    requests = [r["exactly"] for c in claims for r in c["spec"]["devices"]["requests"] if "exactly" in r]
+    return sum(r.get("count", 1) for r in requests if r["deviceClassName"] == "gpu.nvidia.com")
+
+
 class Counting:
     """Counts what ResourceQuotas limit, as kube-controller-manager does."""
 
@@ -42,6 +56,8 @@ class Counting:
             for p in pods
             for c in p["spec"]["containers"]
         )
+        claims = f"/apis/resource.k8s.io/v1/namespaces/{quota['metadata']['namespace']}/resourceclaims"
+        whole += whole_by_claims(self.server.request("GET", claims)["items"])
         status = {"hard": hard, "used": {key: str(whole) for key in hard}}
         if quota["status"] != status:
             path = f"{self.server.path({**quota, 'apiVersion': 'v1', 'kind': 'ResourceQuota'})}/status"
@@ -57,7 +73,9 @@ class Counting:
 def cluster(server, tmp_path_factory):
     if find_helm() is None:
         pytest.skip("no helm")
-    made = Cluster(server, tmp_path_factory.mktemp("quota"), counts=True)
+    made = Cluster(server, tmp_path_factory.mktemp("quota"), counts=("gpu-share", TEAM))
+    for name, served_as in (("gpu.nvidia.com", {"extendedResourceName": "nvidia.com/gpu"}), ("gpu-share", {}), (TEAM, {})):
+        server.apply(device_class(name, **served_as))
     server.apply(resource_slice("l20", "NVIDIA L20", "46068Mi"))
     counting = Counting(server)
     made.start()
@@ -130,6 +148,20 @@ class Namespace:
         ledger = self.ledger()
         return [*ledger["claims"].values(), *(one["permille"] for one in ledger["reserved"].values())]
 
+    def tenant(self) -> str:
+        """The token of somebody who may edit what is in the namespace. (Roles are put together by a controller.)"""
+        edit = "system:aggregate-to-edit"
+        self.server.apply(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": "tenant", "namespace": self.name},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": edit},
+                "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": self.name}],
+            }
+        )
+        return self.server.token(self.name, "default")
+
     def held(self) -> int:
         """By claims that are there, in percent."""
         requests = [c["spec"]["devices"]["requests"][0] for c in self.server.request("GET", self.claims)["items"]]
@@ -177,6 +209,117 @@ def test_alternatives_are_charged_by_the_dearest(namespace):
     assert ns.charged() == [800]
     with pytest.raises(Refused, match="shares 0.8"):
         ns.share("b", 30)
+
+
+def test_another_class_of_the_same_gpus_counts_too(namespace):
+    ns = namespace("1")
+    ns.share("a", 50)
+    with pytest.raises(Refused, match="shares 0.5"):
+        ns.share("b", 60, deviceClassName=TEAM)
+    ns.share("b", 50, deviceClassName=TEAM)
+    ns.server.wait(lambda: not ns.ledger()["reserved"], "the keeper sees claims of both classes")
+    assert sorted(ns.charged()) == [500, 500]
+
+
+def by_class(ns, name, device_class, annotations=None, **more):
+    item = claim([exactly(device_class=device_class, **more)], namespace=ns.name, name=name)
+    if annotations:
+        item["metadata"]["annotations"] = annotations
+    return ns.cluster.post(ns.claims, item)
+
+
+def test_whole_gpus_by_claims_are_held_to_what_shares_leave(namespace):
+    """Kubernetes charges these, against both quotas."""
+    ns = namespace("2")
+    ns.share("a", 50)
+    for name, more in (("amounts", {"memory": "1Mi", "compute": "1"}), ("none", {})):
+        by_class(ns, name, "gpu.nvidia.com", **more)
+        with pytest.raises(Refused, match=f"exceeded quota: {OURS}"):
+            by_class(ns, "second", "gpu.nvidia.com", **more)
+        ns.end(name)
+        ns.server.wait(lambda: ns.ours()["status"]["used"][GPUS] == "0", "it is given back")
+
+
+def test_a_claims_spec_does_not_change(namespace):
+    ns = namespace("1")
+    made = ns.share("a", 10)
+    made["spec"]["devices"]["requests"][0]["exactly"]["capacity"]["requests"]["compute"] = "90"
+    with pytest.raises(Refused, match="immutable"):
+        ns.server.request("PUT", f"{ns.claims}/a", {**made, "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"})
+
+
+def test_a_claim_that_holds_gpus_keeps_its_finalizer(cluster, namespace):
+    """Who takes it off and deletes the claim would have the GPU without being charged."""
+    ns = namespace("1")
+    server, head = ns.server, {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
+    ns.share("a", 50)
+    tenant = ns.tenant()
+    live = server.request("GET", f"{ns.claims}/a")
+    live["metadata"]["finalizers"] = ["resource.kubernetes.io/delete-protection"]
+    live = server.request("PUT", f"{ns.claims}/a", {**live, **head})
+
+    def strip(status, query=""):
+        found = server.request("GET", f"{ns.claims}/a")
+        found = server.request("PUT", f"{ns.claims}/a/status", {**found, **head, "status": status})
+        found["metadata"]["finalizers"] = []
+        return server.request("PUT", f"{ns.claims}/a{query}", {**found, **head}, token=tenant)
+
+    def allocated(driver):
+        result = {"request": "gpu", "driver": driver, "pool": "gpu-l20", "device": "gpu-0"}
+        users = [{"resource": "pods", "name": "p", "uid": "u"}]
+        return {"allocation": {"devices": {"results": [result]}}, "reservedFor": users}
+
+    def is_refused():
+        try:
+            strip(allocated("gpu.nvidia.com"), "?dryRun=All")
+        except Refused as error:
+            return "the claim holds GPUs" in error.message and "delete the Pods that use it" in error.message
+        return False
+
+    server.wait(is_refused, "the policy is in force")
+    for other in ({}, allocated("other.example.com"), {}):  # what is allocated changes by way of nothing
+        strip(other, "?dryRun=All")
+    assert is_refused()
+    server.request("DELETE", f"{ns.claims}/a", token=tenant)
+    assert ns.charged() == [500]
+    # Kubernetes gives back what a claim holds, and then lets it go.
+    strip({})
+    server.wait(lambda: not ns.server.request("GET", ns.claims)["items"], "the claim ends")
+    server.wait(lambda: ns.charged() == [], "nothing is charged")
+
+
+def test_bursts_of_claims_that_come_and_go_never_exceed_it(cluster, namespace):
+    """With a controller that is killed in the middle."""
+    ns = namespace("1")
+    ends, most = threading.Event(), []
+
+    def churn(i):
+        n = 0
+        while not ends.is_set():
+            n += 1
+            with contextlib.suppress(Refused, OSError):
+                ns.share(f"c-{i}-{n}", 30)
+                ns.end(f"c-{i}-{n}")
+
+    threads = [threading.Thread(target=churn, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    try:
+        for look in range(60):
+            most.append(ns.held())
+            time.sleep(0.05)
+            if look == 20:
+                cluster.process.kill()
+                cluster.process.wait()
+                cluster.start()
+    finally:
+        ends.set()
+        for thread in threads:
+            thread.join()
+    assert max(most) <= 100
+    # What came and went, or never came, while nobody led is let go in a minute.
+    last = ns.server.wait(lambda: ns.share("last", 10), "there is room again")["metadata"]["uid"]
+    ns.server.wait(lambda: last in ns.ledger()["claims"], "the next controller leads")
 
 
 def test_whole_gpus_are_refused_after_shares_and_shares_after_whole_gpus(namespace):
@@ -266,7 +409,7 @@ def second_controller(cluster):
     token = cluster.server.token("tranche", ACCOUNT)
     process = subprocess.Popen(
         [ROOT / "build/bin/tranche", "controller", f"--kubeconfig={cluster.server.kubeconfig(token)}"]
-        + ["--namespace=tranche", "--fractions", "--fractions-quota", f"--webhook-listen=127.0.0.1:{port}"]
+        + ["--namespace=tranche", "--fractions", *cluster.counting(), f"--webhook-listen=127.0.0.1:{port}"]
         + ["--webhook-hosts=127.0.0.1", f"--webhook-secret={NAME}", f"--webhook-configuration={NAME}"]
         + ["--leader-elect"],
         stdin=subprocess.DEVNULL,

@@ -26,7 +26,7 @@ std::int64_t permille_of(std::uint64_t part, std::uint64_t all) {
 
 class Charger {
  public:
-  Charger(const std::vector<DraModel>& models, const ClaimOptions& options)
+  Charger(const std::vector<DraModel>& models, const ChargeOptions& options)
       : models_(models), options_(options) {}
 
   std::int64_t of_request(const Fields& request) const {
@@ -38,7 +38,8 @@ class Charger {
 
  private:
   std::int64_t of_one(const Fields& one) const {
-    if (one.text("deviceClassName") != options_.device_class) return 0;
+    const auto& classes = options_.classes;
+    if (std::ranges::find(classes, one.text("deviceClassName")) == classes.end()) return 0;
     if (one.boolean("adminAccess")) return 0;  // for monitoring: it takes nothing from others
     if (one.text("allocationMode") == "All") {
       one.refuse("allocationMode",
@@ -57,6 +58,10 @@ class Charger {
 
   std::int64_t share_of(const Fields& one) const {
     const auto requests = one.object("capacity").object("requests");
+    const bool is_known = std::ranges::all_of(requests.view().members(), [](const auto& member) {
+      return member.key == "compute" || member.key == "memory";
+    });
+    if (!is_known) return kWhole;
     return std::max(compute_of(requests), memory_of(requests, one));
   }
 
@@ -94,7 +99,7 @@ class Charger {
     for (const auto& selector : one.list("selectors")) {
       const auto expression = selector.object("cel").text("expression");
       for (const auto& model : models_) {
-        const auto ours = model_expression(model, options_);
+        const auto ours = model_expression(model, options_.claim);
         if (ours && *ours == expression) return &model;
       }
     }
@@ -102,13 +107,17 @@ class Charger {
   }
 
   const std::vector<DraModel>& models_;
-  const ClaimOptions& options_;
+  const ChargeOptions& options_;
 };
 
 }  // namespace
 
+bool may_name_a_class(std::string_view claim, const std::vector<std::string>& classes) {
+  return std::ranges::any_of(classes, [&](const auto& name) { return claim.contains(name); });
+}
+
 Result<std::int64_t> charge_of(json::View claim, const std::vector<DraModel>& models,
-                               const ClaimOptions& options) {
+                               const ChargeOptions& options) {
   const Charger charger(models, options);
   return json::read_fields(claim, [&](const Fields& top) {
     std::int64_t sum = 0;

@@ -5,10 +5,12 @@
 //
 // Memory is bytes, so how much of a GPU it is depends on the model: the dearest that has so much,
 // unless the request names the model as our templates do (claim_template.h). Other selectors are
-// not understood, and lower no charge. What names no amount is charged all. Pure; claims are
-// written by tenants.
+// not understood, and lower no charge. What names no amount is charged all, and so is what asks for
+// a capacity by another name: nobody knows what it comes to. Pure; claims are written by tenants.
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "admission/claim_template.h"
@@ -20,9 +22,20 @@ namespace tranche::admission::quota {
 
 inline constexpr std::int64_t kWhole = 1000;  // thousandths of a GPU
 
-// 0: no request is of the class. kInvalidArgument: a field is of another kind than Kubernetes
+struct ChargeOptions {
+  ClaimOptions claim = {};
+  // DeviceClasses whose claims are charged. One that Kubernetes serves by the name nvidia.com/gpu
+  // is charged by Kubernetes, and is none of them.
+  std::vector<std::string> classes = {claim.device_class};
+};
+
+// Whether the text of a claim may name one of the classes; whether a request of its does,
+// charge_of() tells.
+bool may_name_a_class(std::string_view claim, const std::vector<std::string>& classes);
+
+// 0: no request is of the classes. kInvalidArgument: a field is of another kind than Kubernetes
 // wants; or the claim asks for all devices, or for so many that no number holds them.
 Result<std::int64_t> charge_of(json::View claim, const std::vector<DraModel>& models,
-                               const ClaimOptions& options);
+                               const ChargeOptions& options);
 
 }  // namespace tranche::admission::quota

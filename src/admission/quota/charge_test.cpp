@@ -62,6 +62,8 @@ TEST(Charge, IsTheLargerOfMemoryAndCompute) {
        1000},
       {"a selector that nobody understands", on("X", {{"memory", "7680Mi"}, {"compute", "5"}}),
        500},
+      {"an amount by another name",
+       exactly({{"memory", "1Mi"}, {"compute", "1"}, {"gpu.nvidia.com/compute", "100"}}), 1000},
       {"for monitoring", exactly(nullptr, {{"adminAccess", true}}), 0},
       {"another class", exactly(nullptr, {{"deviceClassName", "gpu.nvidia.com"}}), 0},
   };
@@ -69,6 +71,21 @@ TEST(Charge, IsTheLargerOfMemoryAndCompute) {
     SCOPED_TRACE(name);
     EXPECT_EQ(charge(json::array({request})), permille);
   }
+}
+
+TEST(Charge, IsOfTheClassesThatAreNamed) {
+  const std::vector<std::string> classes = {"gpu-share", "team-gpus"};
+  const auto charged = [&](const char* name) {
+    const json claim = {
+        {"spec", {{"devices", {{"requests", {exactly(nullptr, {{"deviceClassName", name}})}}}}}}};
+    const auto text = claim.dump();
+    EXPECT_TRUE(may_name_a_class(text, classes) || std::string(name) == "gpu.nvidia.com");
+    return charge_of(tranche::json::parse(text).value(), kModels, {.classes = classes});
+  };
+  EXPECT_EQ(charged("gpu-share"), 1000);
+  EXPECT_EQ(charged("team-gpus"), 1000);
+  EXPECT_EQ(charged("gpu.nvidia.com"), 0);
+  EXPECT_EQ(charged("gpu-shares"), 0);
 }
 
 TEST(Charge, OfAlternativesIsTheDearestOfRequestsTheSum) {

@@ -28,7 +28,7 @@ Entry read_reservation(const Fields& fields) {
 }  // namespace
 
 std::int64_t Ledger::permille() const {
-  std::int64_t sum = 0;
+  std::int64_t sum = uncounted;
   for (const auto& [uid, entry] : claims) {
     if (__builtin_add_overflow(sum, entry.permille, &sum)) {
       return std::numeric_limits<std::int64_t>::max();
@@ -46,6 +46,7 @@ Result<Ledger> parse_ledger(std::string_view text) {
     for (const auto& [uid, value, begin, end] : claims.view().members()) {
       ledger.claims[uid] = {.permille = claims.need_number(uid, 0, kMostPermille), .is_seen = true};
     }
+    if (top.has("uncounted")) ledger.uncounted = top.need_number("uncounted", 0, kMostPermille);
     const auto reserved = top.need_object("reserved");
     for (const auto& [uid, value, begin, end] : reserved.view().members()) {
       ledger.claims[uid] = read_reservation(reserved.need_object(uid));
@@ -57,8 +58,12 @@ Result<Ledger> parse_ledger(std::string_view text) {
 std::string to_text(const Ledger& ledger) {
   auto claims = json::Value::object();
   auto reserved = json::Value::object();
+  const bool fits = ledger.claims.size() <= Ledger::kMost;
+  std::int64_t uncounted = ledger.uncounted;
   for (const auto& [uid, entry] : ledger.claims) {
-    if (entry.is_seen) {
+    if (entry.is_seen && !fits) {
+      uncounted = std::min(uncounted + entry.permille, kMostPermille);
+    } else if (entry.is_seen) {
       claims[uid] = entry.permille;
     } else {
       reserved[uid] = {{"at", cluster::micro_time(entry.reserved_at)},
@@ -68,12 +73,14 @@ std::string to_text(const Ledger& ledger) {
   auto root = json::Value::object();
   root["claims"] = std::move(claims);
   root["reserved"] = std::move(reserved);
+  if (uncounted > 0) root["uncounted"] = uncounted;
   root["version"] = kVersion;
   return root.text();
 }
 
 Ledger reconcile(Ledger ledger, const std::map<std::string, std::int64_t>& live,
                  cluster::WallTime now) {
+  ledger.uncounted = 0;
   std::erase_if(ledger.claims, [&](const auto& item) {
     const auto& [uid, entry] = item;
     // A clock that was set back keeps no reservation for ever.

@@ -6,6 +6,9 @@
 //
 //     {"claims": {"<uid>": 500}, "reserved": {"<uid>": {"at": "<RFC 3339>", "permille": 250}},
 //      "version": "gpu-shares/v1"}
+//
+// Of more claims than an annotation has room for, which were there before the quota, it has the sum
+// alone: {"claims": {}, ..., "uncounted": 70000}. Nothing is reserved in such a one.
 
 #include <chrono>
 #include <cstddef>
@@ -34,7 +37,12 @@ struct Ledger {
   static constexpr std::chrono::minutes kComes{1};
 
   std::map<std::string, Entry> claims;  // by uid
+  // Of claims that are not among these: read from a text that had no room for them. Whoever lists
+  // the claims knows better.
+  std::int64_t uncounted = 0;
   bool operator==(const Ledger&) const = default;
+
+  bool is_full() const { return claims.size() >= kMost || uncounted > 0; }
 
   std::int64_t permille() const;  // of all
 };
@@ -42,6 +50,7 @@ struct Ledger {
 // kInvalidArgument: the text is no ledger, or of another version. It is then not empty: the caller
 // makes it anew from the claims that are there, and reserves nothing before.
 Result<Ledger> parse_ledger(std::string_view text);
+// Claims that were there become `uncounted` where the ledger has more than kMost.
 std::string to_text(const Ledger& ledger);
 
 // The ledger after a look at the claims: `live` is the charge of each that is there, by uid. Claims

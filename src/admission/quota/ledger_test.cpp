@@ -50,6 +50,29 @@ TEST(Ledger, AFullOneFitsIntoAnAnnotation) {
   EXPECT_LT(to_text(ledger).size(), 250U << 10U);
 }
 
+// Claims of before the quota may be any number, and whole GPUs are held to what they leave.
+TEST(Ledger, OfMoreThanFitTheSumStays) {
+  Ledger ledger;
+  ledger.claims["on its way"] = reserved(250, seconds(1));
+  std::map<std::string, std::int64_t> live;
+  for (int i = 0; i < 5000; ++i) live[fmt::format("{:036}", i)] = 10;
+  const auto full = reconcile(ledger, live, kNow);
+  EXPECT_EQ(full.claims.size(), 5001U);
+  const auto text = to_text(full);
+  EXPECT_LT(text.size(), 1U << 10U);
+  const auto read = parse_ledger(text);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->permille(), full.permille());
+  EXPECT_TRUE(read->is_full());
+  EXPECT_THAT(read->claims, testing::ElementsAre(Key("on its way")));
+  EXPECT_EQ(parse_ledger(to_text(*read)), *read);
+  // When some have ended each is known again.
+  live.erase(std::next(live.begin(), 100), live.end());
+  const auto after = reconcile(*read, live, kNow);
+  EXPECT_EQ(after.permille(), 1250);
+  EXPECT_FALSE(after.is_full());
+}
+
 TEST(Ledger, ItsSumDoesNotWrap) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   Ledger ledger;

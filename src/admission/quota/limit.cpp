@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/json_fields.h"
 #include "base/printable.h"
 #include "base/quantity.h"
@@ -11,10 +14,22 @@ namespace {
 
 using json::Fields;
 
+// More than any cluster has, and sums of it fit.
+constexpr std::int64_t kMost = std::int64_t{1} << 50U;
+
+// "1e30": an amount that the API server takes, and that does not fit into 63 bits. Quotas that
+// shall limit nothing are written like that.
+bool is_huge(std::string_view text) {
+  return !text.empty() && !text.ends_with('e') &&
+         text.find_first_not_of("0123456789.eEkKMGTPi") == std::string_view::npos &&
+         std::isdigit(static_cast<unsigned char>(text.front())) != 0 && !parse_quantity(text);
+}
+
 std::int64_t amount_of(const Fields& amounts, Rounding rounding) {
   const auto text = amounts.text(kQuotaResource);
   const auto milli = parse_milli_quantity(text, rounding);
-  if (milli && *milli >= 0) return *milli;
+  if (milli && *milli >= 0) return std::min(*milli, kMost);
+  if (!milli && is_huge(text)) return kMost;
   amounts.refuse(kQuotaResource,
                  fmt::format("is '{}', which is no number of GPUs", printable(text, 64)));
   return 0;

@@ -33,6 +33,10 @@ TEST(Limit, IsWhatAQuotaSaysOfWholeGpus) {
        R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"2.0009"}},
            "status":{"used":{"requests.nvidia.com/gpu":"1.0001"}}})",
        Limit{.quota = "q", .hard = 2000, .used = 1001}},
+      {"no limit to speak of",
+       R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"1e30"}},
+           "status":{"used":{"requests.nvidia.com/gpu":"1"}}})",
+       Limit{.quota = "q", .hard = std::int64_t{1} << 50U, .used = 1000}},
       {"another resource", R"({"spec":{"hard":{"requests.cpu":"4"}}})", std::nullopt},
       {"for some Pods",
        R"({"spec":{"hard":{"requests.nvidia.com/gpu":"4"},"scopes":["BestEffort"]}})",
@@ -56,7 +60,7 @@ TEST(Limit, IsWhatAQuotaSaysOfWholeGpus) {
 
 // Failed is not the same as no limit.
 TEST(Limit, WhatCannotBeReadIsNoMissingLimit) {
-  for (const auto* hard : {R"("many")", R"("-1")", "4", "null", "{}"}) {
+  for (const auto* hard : {R"("many")", R"("-1")", R"("4x")", R"("1e")", "4", "null", "{}"}) {
     const auto text = std::string(R"({"spec":{"hard":{"requests.nvidia.com/gpu":)") + hard + "}}}";
     EXPECT_FALSE(read(text)) << hard;
   }

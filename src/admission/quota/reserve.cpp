@@ -58,10 +58,11 @@ Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Re
     const auto after = saturated(saturated(limit.used, shares), asked.permille);
     if (after > limit.hard) return beyond(limit, asked, shares);
   }
-  if (ledger.claims.size() >= Ledger::kMost) {
+  if (ledger.is_full()) {
     return fail(Code::kFailedPrecondition,
-                fmt::format("namespace {} has {} claims of shares, and no more can be counted",
-                            printable(asked.ns, 63), ledger.claims.size()),
+                fmt::format("namespace {} has {} claims of shares or more, and no more can be "
+                            "counted",
+                            printable(asked.ns, 63), Ledger::kMost),
                 "end some, or use another namespace");
   }
   ledger.claims[asked.uid] = {.permille = asked.permille, .reserved_at = now};

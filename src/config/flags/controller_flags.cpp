@@ -56,6 +56,13 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .help = "count shares of GPUs against each namespace's ResourceQuota of "
              "requests.nvidia.com/gpu, by a second webhook for ResourceClaims (with --fractions)",
      .uses = kUseController},
+    {.name = "fractions-quota-classes",
+     .environment = kNames<"TRANCHE_FRACTIONS_QUOTA_CLASSES">,
+     .type = FlagType::kStringList,
+     .default_text = "gpu-share",
+     .help = "DeviceClasses whose claims --fractions-quota counts; of those that Kubernetes serves "
+             "by the name nvidia.com/gpu it counts the claims itself",
+     .uses = kUseController},
     {.name = "webhook-listen",
      .environment = kNames<"TRANCHE_WEBHOOK_LISTEN">,
      .default_text = ":8443",

@@ -112,6 +112,20 @@ void read_hosts(OptionReader& reader, WebhookOptions& options) {
   }
 }
 
+void read_classes(OptionReader& reader, WebhookOptions& options) {
+  options.counted_classes = reader.get<std::vector<std::string>>("fractions-quota-classes");
+  if (options.counted_classes.empty()) {
+    reader.error("fractions-quota-classes", "no claim would be counted",
+                 "name the DeviceClasses of shares, such as gpu-share");
+  }
+  for (const auto& one : options.counted_classes) {
+    if (is_object_name(one)) continue;
+    reader.error("fractions-quota-classes",
+                 fmt::format("'{}' is no name of a DeviceClass", one.substr(0, 80)),
+                 "write names separated by commas");
+  }
+}
+
 std::optional<WebhookOptions> read_webhook(OptionReader& reader) {
   const bool counts_shares = reader.get<bool>("fractions-quota");
   if (!reader.get<bool>("fractions")) {
@@ -124,6 +138,7 @@ std::optional<WebhookOptions> read_webhook(OptionReader& reader) {
   WebhookOptions options{.counts_shares = counts_shares};
   read_listen(reader, options);
   read_hosts(reader, options);
+  read_classes(reader, options);
   options.secret = name(reader, "webhook-secret", "the Secret of the certificates");
   options.configuration = name(reader, "webhook-configuration", "the MutatingWebhookConfiguration");
   const auto life = reader.get<Interval>("webhook-certificate-life").value;

@@ -24,6 +24,8 @@ struct WebhookOptions {
   std::string configuration = "tranche-webhook";
   std::chrono::seconds certificate_life = std::chrono::hours(2160);
   bool counts_shares = false;  // against the quotas of namespaces
+  // DeviceClasses whose claims are counted; not empty.
+  std::vector<std::string> counted_classes = {"gpu-share"};
   bool operator==(const WebhookOptions&) const = default;
 };
 

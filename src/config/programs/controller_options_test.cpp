@@ -70,14 +70,16 @@ TEST(ControllerOptions, OneWithAWebhookNeedsNoPolicy) {
   ASSERT_TRUE(defaults) << defaults.error().message();
   EXPECT_EQ(*defaults, (ControllerOptions{.ns = "tranche",
                                           .webhook = WebhookOptions{.hosts = {"w.tranche.svc"}}}));
-  const auto all = load_controller_options({.flags = {{"namespace", "tranche"},
-                                                      {"fractions", "true"},
-                                                      {"webhook-listen", "[::1]:0"},
-                                                      {"webhook-hosts", "w.tranche.svc,::1"},
-                                                      {"webhook-secret", "keys"},
-                                                      {"webhook-configuration", "hook"},
-                                                      {"webhook-certificate-life", "24h"},
-                                                      {"fractions-quota", "true"}}});
+  const auto all =
+      load_controller_options({.flags = {{"namespace", "tranche"},
+                                         {"fractions", "true"},
+                                         {"webhook-listen", "[::1]:0"},
+                                         {"webhook-hosts", "w.tranche.svc,::1"},
+                                         {"webhook-secret", "keys"},
+                                         {"webhook-configuration", "hook"},
+                                         {"webhook-certificate-life", "24h"},
+                                         {"fractions-quota", "true"},
+                                         {"fractions-quota-classes", "gpu-share,own"}}});
   ASSERT_TRUE(all) << all.error().message();
   EXPECT_EQ(all->webhook, (WebhookOptions{.address = "::1",
                                           .port = 0,
@@ -85,7 +87,8 @@ TEST(ControllerOptions, OneWithAWebhookNeedsNoPolicy) {
                                           .secret = "keys",
                                           .configuration = "hook",
                                           .certificate_life = std::chrono::hours(24),
-                                          .counts_shares = true}));
+                                          .counts_shares = true,
+                                          .counted_classes = {"gpu-share", "own"}}));
 }
 
 class ControllerRefuses : public testing::TestWithParam<Refused> {};
@@ -116,9 +119,11 @@ INSTANTIATE_TEST_SUITE_P(
                            {"webhook-listen", "localhost:99999"},
                            {"webhook-hosts", "a,DNS:b"},
                            {"webhook-secret", "../s"},
+                           {"fractions-quota-classes", "Gpu"},
                            {"webhook-certificate-life", "infinite"}}},
                 {"'localhost:99999' is no address and port", "'DNS:b' is no name of a host",
-                 "'../s' is no name", "write a duration such as 2160h"}},
+                 "'../s' is no name", "'Gpu' is no name of a DeviceClass",
+                 "write a duration such as 2160h"}},
         Refused{"LogLevel",
                 {.flags = {{"namespace", "a"}, {"config-map-out", "b"}, {"log-level", "loud"}}},
                 {"'loud' is no log level", "write debug, info, warn or error"}}),

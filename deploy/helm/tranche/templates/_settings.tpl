@@ -80,6 +80,19 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- end }}
 
 {{/*
+DeviceClasses whose claims are counted against quotas, as a JSON list. Kubernetes counts claims of the class gpu.nvidia.com
+only where that is served by the name nvidia.com/gpu.
+*/}}
+{{- define "tranche.quotaClasses" -}}
+{{- $classes := .Values.fractions.quota.deviceClasses -}}
+{{- $dra := .Values.dra -}}
+{{- if and $dra.enabled $dra.deviceClasses.create (ne ($dra.deviceClasses.extendedResourceName | default "") "nvidia.com/gpu") -}}
+{{- $classes = append $classes "gpu.nvidia.com" -}}
+{{- end -}}
+{{- $classes | uniq | toJson -}}
+{{- end }}
+
+{{/*
 Where labels go. auto: to a NodeFeature where node feature discovery serves them, else the agent writes them on its
 Node. That takes the right to patch Nodes, which only the admission policy narrows to the agent's own: without the
 policy nobody gets it unasked.
