@@ -29,15 +29,16 @@ add_library(tranche_curl INTERFACE)
 target_include_directories(tranche_curl SYSTEM INTERFACE ${TRANCHE_CURL_INCLUDE_DIRS})
 target_link_libraries(tranche_curl INTERFACE ${CMAKE_DL_LIBS})
 
-# The HTTPS server (docs/decisions/0037-webhook.md). Archives: as shared objects every process of
-# the program would load them, and the webhook is a part of one.
-find_package(OpenSSL REQUIRED)
+# The HTTPS server (docs/decisions/0037-webhook.md). libevent as archives: as shared objects every
+# process of the program would load them, and the webhook is a part of one. OpenSSL's headers alone:
+# it is loaded when it is needed (src/http/openssl_library.h).
+find_path(TRANCHE_OPENSSL_INCLUDE openssl/ssl.h REQUIRED)
 find_path(TRANCHE_EVENT_INCLUDE event2/http.h REQUIRED)
 add_library(tranche_https INTERFACE)
 target_include_directories(tranche_https SYSTEM INTERFACE ${TRANCHE_EVENT_INCLUDE}
-                           ${OPENSSL_INCLUDE_DIR})
+                           ${TRANCHE_OPENSSL_INCLUDE})
 set(archives)
-foreach(name event_openssl event_extra event_core ssl crypto)
+foreach(name event_openssl event_extra event_core)
   find_library(TRANCHE_ARCHIVE_${name} lib${name}.a REQUIRED)
   mark_as_advanced(TRANCHE_ARCHIVE_${name})
   list(APPEND archives ${TRANCHE_ARCHIVE_${name}})

@@ -7,6 +7,7 @@ No shell, no package manager, no certificates (the API server's come with the Po
 import re
 import struct
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,8 +21,8 @@ LINKS = ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager", "mps
 # may not.
 DRIVER_NEEDS = ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")
 
-# The program loads these itself, when it needs them.
-LOADED = ("libcurl.so.4",)
+# The program loads these itself, when it needs them; Debian's package of each.
+LOADED = {"libcurl.so.4": "libcurl4", "libssl.so.3": "libssl3"}
 
 MACHINES = {0x3E: ("amd64", "x86_64-linux-gnu"), 0xB7: ("arm64", "aarch64-linux-gnu")}
 
@@ -35,6 +36,18 @@ def architecture(program: Path) -> tuple[str, str]:
     if machine not in MACHINES:
         raise ValueError(f"{program}: machine {machine:#x} is neither amd64 nor arm64")
     return MACHINES[machine]
+
+
+def stripped(program: Path) -> bytes:
+    """Without its symbols, a fifth of it. Nobody has a debugger in the image; a core is read with the program as it
+    was built, which has the same build id."""
+    with tempfile.TemporaryDirectory() as folder:
+        bare = Path(folder) / "bare"
+        command = ["strip", "--strip-all", "-o", str(bare), str(program)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ValueError(f"{' '.join(command)}: {done.stderr.strip()}")
+        return bare.read_bytes()
 
 
 def shared_libraries(program: Path) -> dict[str, Path]:
@@ -72,10 +85,10 @@ def driver_libraries(triplet: str) -> dict[str, Path]:
 def loaded_libraries(triplet: str) -> dict[str, Path]:
     """What the program loads by name, and what that needs."""
     libraries = {}
-    for name in LOADED:
+    for name, package in LOADED.items():
         file = Path("/usr/lib") / triplet / name
         if not file.exists():
-            raise ValueError(f"{file} does not exist; install libcurl4")
+            raise ValueError(f"{file} does not exist; install {package}")
         libraries |= {str(file): file.resolve(), **shared_libraries(file)}
     return libraries
 
@@ -113,7 +126,7 @@ def rootfs(
     _, triplet = architecture(program)
     libraries = {**driver_libraries(triplet), **loaded_libraries(triplet), **shared_libraries(program)}
     files: dict[str, Source] = {**skeleton(), **etc(triplet), **libraries}
-    files["/usr/bin/tranche"] = Content(program.read_bytes(), 0o755)
+    files["/usr/bin/tranche"] = Content(stripped(program), 0o755)
     files |= {f"/usr/bin/{name}": Symlink("tranche") for name in LINKS}
     if limit_library is not None:
         if architecture(limit_library) != architecture(program):

@@ -10,6 +10,7 @@
 #include <array>
 
 #include "http/openssl.h"
+#include "http/openssl_library.h"
 
 namespace tranche::http {
 namespace {
@@ -87,6 +88,7 @@ Result<WallTime> time_of(const ASN1_TIME* time) {
 }  // namespace
 
 Result<KeyPair> make_authority(const std::string& name, const Validity& validity) {
+  TRY(load_openssl());
   const Key key(EVP_EC_gen("P-256"));
   const X509Certificate made(X509_new());
   auto* one = made.get();
@@ -151,7 +153,8 @@ Result<Validity> validity_of(std::string_view certificate) {
 bool is_key_of(std::string_view key, std::string_view certificate) {
   const auto own = read_key(key);
   const auto one = first_of(certificate);
-  const bool is = own && one && X509_check_private_key(one->get(), own->get()) == 1;
+  if (!own || !one) return false;
+  const bool is = X509_check_private_key(one->get(), own->get()) == 1;
   ERR_clear_error();
   return is;
 }

@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "http/openssl_library.h"
+
 namespace tranche::http {
 namespace {
 
@@ -24,6 +26,7 @@ Error openssl_error(Code code, std::string_view action) {
 }
 
 Result<Key> read_key(std::string_view pem) {
+  TRY(load_openssl());
   const auto memory = memory_of(pem);
   // Without a callback OpenSSL would ask a terminal for the password of an encrypted key.
   const auto no_password = [](char*, int, int, void*) { return 0; };
@@ -33,6 +36,7 @@ Result<Key> read_key(std::string_view pem) {
 }
 
 Result<std::vector<X509Certificate>> read_certificates(std::string_view pem) {
+  TRY(load_openssl());
   const auto memory = memory_of(pem);
   std::vector<X509Certificate> found;
   while (X509* one = PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr)) {

@@ -1,5 +1,6 @@
 #pragma once
-// OpenSSL's values with an owner, and its errors as ours. For the files of this room alone.
+// OpenSSL's values with an owner, and its errors as ours. For the files of this room alone. What
+// begins here loads the library (openssl_library.h); who calls OpenSSL before has to.
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>

@@ -28,6 +28,7 @@
 
 #include "http/listener.h"
 #include "http/openssl.h"
+#include "http/openssl_library.h"
 
 namespace tranche::http {
 namespace {
@@ -385,6 +386,7 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::open(Options options, Handler handler) {
+  TRY(load_openssl());
   auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
   TRY(impl->start());
   return std::unique_ptr<Server>(new Server(std::move(impl)));

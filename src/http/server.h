@@ -61,6 +61,7 @@ class Server {
   };
 
   // Listens at once. kInvalidArgument: the address is none. kIo, kPermission: it cannot be used.
+  // kUnsupported: the machine has no OpenSSL.
   static Result<std::unique_ptr<Server>> open(Options options, Handler handler);
   ~Server();
   Server(const Server&) = delete;

@@ -14,6 +14,12 @@
 #include <memory>
 #include <string>
 
+#include "http/openssl_library.h"
+
+// A function that a server does not need (http/openssl_functions.def).
+#define TRANCHE_CLIENT_OPENSSL(name) \
+  (reinterpret_cast<decltype(&name)>(::tranche::http::openssl_function(#name)))
+
 namespace tranche::test {
 
 class HttpsClient {
@@ -21,7 +27,8 @@ class HttpsClient {
   // Connects to 127.0.0.1. `authority`: PEM that the server's certificate must be of, and for that
   // address; empty: any will do.
   explicit HttpsClient(std::uint16_t port, const std::string& authority = {})
-      : context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free), ssl_(nullptr, SSL_free) {
+      : context_(SSL_CTX_new(TRANCHE_CLIENT_OPENSSL(TLS_client_method)()), SSL_CTX_free),
+        ssl_(nullptr, SSL_free) {
     socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (socket_ < 0) return;
     const timeval patience{.tv_sec = 30, .tv_usec = 0};
@@ -33,8 +40,8 @@ class HttpsClient {
     if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return;
     if (!authority.empty()) trust(authority);
     ssl_.reset(SSL_new(context_.get()));
-    SSL_set_fd(ssl_.get(), socket_);
-    is_connected_ = SSL_connect(ssl_.get()) == 1;
+    TRANCHE_CLIENT_OPENSSL(SSL_set_fd)(ssl_.get(), socket_);
+    is_connected_ = TRANCHE_CLIENT_OPENSSL(SSL_connect)(ssl_.get()) == 1;
   }
   ~HttpsClient() { close(); }
   HttpsClient(const HttpsClient&) = delete;
@@ -74,10 +81,12 @@ class HttpsClient {
     const std::unique_ptr<BIO, decltype(&BIO_free_all)> text(
         BIO_new_mem_buf(authority.data(), static_cast<int>(authority.size())), BIO_free_all);
     X509* one = PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr);
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context_.get()), one);
+    TRANCHE_CLIENT_OPENSSL(X509_STORE_add_cert)(
+        TRANCHE_CLIENT_OPENSSL(SSL_CTX_get_cert_store)(context_.get()), one);
     X509_free(one);
-    X509_VERIFY_PARAM_set1_ip_asc(SSL_CTX_get0_param(context_.get()), "127.0.0.1");
-    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+    TRANCHE_CLIENT_OPENSSL(X509_VERIFY_PARAM_set1_ip_asc)(
+        TRANCHE_CLIENT_OPENSSL(SSL_CTX_get0_param)(context_.get()), "127.0.0.1");
+    TRANCHE_CLIENT_OPENSSL(SSL_CTX_set_verify)(context_.get(), SSL_VERIFY_PEER, nullptr);
   }
   static bool is_whole(const std::string& text) {
     const auto end = text.find("\r\n\r\n");
@@ -93,3 +102,5 @@ class HttpsClient {
 };
 
 }  // namespace tranche::test
+
+#undef TRANCHE_CLIENT_OPENSSL
