@@ -158,7 +158,7 @@ void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& o
   claims_.emplace(
       options, ClaimService::Ports{
                    .objects = ports.claims->objects,
-                    .kubelet = ports.pod_resources,
+                   .kubelet = ports.pod_resources,
                    .node = std::move(ports.claims->node),
                    .boot = std::move(ports.claims->boot),
                    .add_tenant = [this, no_tenants, driver = options.dra_driver_name](
@@ -175,6 +175,10 @@ void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& o
                    .mounts = [this, no_tenants]() -> Result<offer::LimitMounts> {
                      if (!tenants_) return no_tenants();
                      return tenants_->prepare();
+                   },
+                   .hook = [this, no_tenants](bool wanted) -> Result<std::optional<cdi::Hook>> {
+                     if (!tenants_) return no_tenants();
+                     return tenants_->prepare_claims_hook(wanted);
                    },
                    .pod = std::move(ports.claims->pod),
                    .look_again = look_again,

@@ -128,6 +128,15 @@ void Notices::tell_claims(const ClaimStanding& claims) {
           .action = "Advertise",
           .note = claims.label_trouble});
   }
+  const bool serves = claims.mode == cluster::NodeMode::kDra && !claims.undecided;
+  if (const auto line = serves ? claims.keepers.instead : std::string();
+      said_.is_news("kernel for claims", line)) {
+    log_.warn(line);
+    tell({.warning = true,
+          .reason = cluster::reason::kNoKernelLimits,
+          .action = "Limit",
+          .note = line});
+  }
   if (said_.is_news("gates", claims.gates_off)) {
     log_.warn(claims.gates_off);
     tell({.warning = true,

@@ -49,5 +49,16 @@ TEST_F(NoticesTest, ALabelThatIsNoModeIsToldAgainWhenItIsAnother) {
   EXPECT_EQ(told_[1].note, "'x'");
 }
 
+TEST_F(NoticesTest, WhatKeepsClaimsInsteadOfTheKernelIsToldWhereClaimsAreServed) {
+  state_.claims.keepers.instead = "memory of claims is kept by the limiter";
+  follow();
+  EXPECT_THAT(told_, IsEmpty()) << "the device plugin's part says so";
+  state_.claims.mode = cluster::NodeMode::kDra;
+  follow();
+  follow();
+  ASSERT_THAT(told_, SizeIs(1));
+  EXPECT_EQ(told_[0].reason, cluster::reason::kNoKernelLimits);
+}
+
 }  // namespace
 }  // namespace tranche::agent::notices_test

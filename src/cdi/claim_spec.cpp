@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/uuid.h"
@@ -18,17 +19,18 @@ std::string claim_file_name(const std::string& uid) {
   return fmt::format("{}{}{}", kFilePrefix, uid, kFileSuffix);
 }
 
-Result<void> add_limits(const std::optional<offer::LimitMounts>& limits, const std::string& tenant,
+Result<void> add_limits(const std::optional<offer::LimitMounts>& limits, const ClaimDevice& device,
                         ContainerEdits& edits) {
-  if (tenant.empty()) return {};
+  if (device.tenant.empty()) return {};
   if (!limits) {
     return fail(Code::kFailedPrecondition, "containers cannot be limited on this node",
                 "see the agent's log");
   }
-  for (auto mount : offer::mounts_of(*limits, tenant)) {
+  for (auto mount : offer::mounts_of(*limits, device.tenant)) {
     mount.options = file_mount_options();
     edits.mounts.push_back(std::move(mount));
   }
+  if (device.hook) edits.hooks.push_back(*device.hook);
   return {};
 }
 
@@ -40,14 +42,15 @@ Result<ClaimFile> make_claim_file(const std::string& uid, std::span<const ClaimD
                                   const std::optional<offer::LimitMounts>& limits) {
   const GpuEdits edits(files, options);
   Spec spec{.kind = std::string(kClaimKind), .edits = edits.common()};
-  for (const auto& [name, device, tenant] : devices) {
-    Device one{.name = name, .edits = edits.of(device, machine)};
+  for (const auto& claimed : devices) {
+    const auto& device = claimed.device;
+    Device one{.name = claimed.name, .edits = edits.of(device, machine)};
     if (one.edits.empty()) {
       return fail(Code::kInvalidArgument,
                   fmt::format("the device nodes of {} are not known", device.uuid),
                   "see the agent's warnings and the kernel log of the node");
     }
-    TRY(add_limits(limits, tenant, one.edits));
+    TRY(add_limits(limits, claimed, one.edits));
     spec.devices.push_back(std::move(one));
   }
   put_in_order(spec);
@@ -86,6 +89,17 @@ Result<std::vector<std::string>> claims_with_files(const FsRoot& fs,
     if (is_uuid(uid)) uids.emplace_back(uid);
   }
   return uids;
+}
+
+bool is_in_a_claim_file(const FsRoot& fs, const std::filesystem::path& folder,
+                        const std::string& text) {
+  const auto uids = claims_with_files(fs, folder);
+  if (!uids) return true;
+  return std::ranges::any_of(*uids, [&](const std::string& uid) {
+    const auto file = fs.read(folder / claim_file_name(uid));
+    if (!file) return file.error().code != Code::kNotFound;  // it has ended meanwhile
+    return file->find(text) != std::string::npos;
+  });
 }
 
 }  // namespace tranche::cdi

@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "cdi/driver_files.h"
+#include "cdi/spec.h"
 #include "cdi/spec_options.h"
 #include "gpu/machine.h"
 #include "offer/limit_mounts.h"
@@ -28,6 +29,8 @@ struct ClaimDevice {
   std::string name;  // of the CDI device
   offer::Device device;
   std::string tenant = {};  // whose limits the container has; empty: none
+  // The container runtime's hook of containers with limits. nullopt: they have none.
+  std::optional<Hook> hook = {};
 };
 
 struct ClaimFile {
@@ -49,6 +52,9 @@ Result<void> write_claim_file(const FsRoot& fs, const std::filesystem::path& fol
 Result<void> remove_claim_file(const FsRoot& fs, const std::filesystem::path& folder,
                                const std::string& uid);
 bool has_claim_file(const FsRoot& fs, const std::filesystem::path& folder, const std::string& uid);
+// Whether a claim's file has this text, or one of them cannot be read.
+bool is_in_a_claim_file(const FsRoot& fs, const std::filesystem::path& folder,
+                        const std::string& text);
 // The uids of all claims that have a file; empty where there is no folder.
 Result<std::vector<std::string>> claims_with_files(const FsRoot& fs,
                                                    const std::filesystem::path& folder);

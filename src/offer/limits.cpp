@@ -152,11 +152,6 @@ void warn_of_strangers(const config::LimitTable& table, Offer& offer) {
   }
 }
 
-std::string described(MemoryEnforcer enforcer) {
-  if (enforcer == MemoryEnforcer::kMps) return "MPS and the limiter";
-  return fmt::format("the {}", to_string(enforcer));
-}
-
 // Chooses the enforcer of each device's memory. `instead` says why it is not the kernel where the
 // kernel was asked for.
 void choose_enforcers(const gpu::Machine& machine, ResourceOffer& resource) {

@@ -31,6 +31,11 @@ MemoryEnforcer choose_enforcer(const config::Limits& rules, const EnforcerFacts&
   return MemoryEnforcer::kLimiter;
 }
 
+std::string described(MemoryEnforcer enforcer) {
+  if (enforcer == MemoryEnforcer::kMps) return "MPS and the limiter";
+  return fmt::format("the {}", to_string(enforcer));
+}
+
 MemoryEnforcer weakest(std::span<const MemoryEnforcer> enforcers) {
   return enforcers.empty() ? MemoryEnforcer::kLimiter : *std::ranges::max_element(enforcers);
 }

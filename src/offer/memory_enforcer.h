@@ -21,6 +21,9 @@ struct EnforcerFacts {
 };
 MemoryEnforcer choose_enforcer(const config::Limits& rules, const EnforcerFacts& facts);
 
+// "MPS and the limiter": for people.
+std::string described(MemoryEnforcer enforcer);
+
 // The weakest of `enforcers`, which holds for all of them; kLimiter if there are none.
 MemoryEnforcer weakest(std::span<const MemoryEnforcer> enforcers);
 

@@ -14,8 +14,8 @@ namespace tranche::agent {
 class ClaimInput final : public Input {
  public:
   explicit ClaimInput(ClaimService& claims) : claims_(claims) {}
-  void look(const offer::Offer& /*wished*/, State& state) override {
-    state.claims = claims_.standing(*state.machine);
+  void look(const offer::Offer& wished, State& state) override {
+    state.claims = claims_.standing(state, wished);
   }
 
  private:

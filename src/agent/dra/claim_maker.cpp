@@ -19,15 +19,17 @@ using dra::PreparedClaim;
 using dra::PreparedDevice;
 
 Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const PreparedDevice& device,
-                                    const gpu::Machine& machine) {
+                                    const gpu::Machine& machine, const ClaimNode& node) {
   auto found = offer::find_device(machine, device.uuid);
   if (!found) {
     return fail(Code::kNotFound,
                 fmt::format("{} ({}) is not on this node any more", device.device, device.uuid));
   }
-  return cdi::ClaimDevice{.name = dra::cdi_device_name(claim, device),
-                          .device = *std::move(found),
-                          .tenant = dra::tenant_of(claim, device)};
+  cdi::ClaimDevice one{.name = dra::cdi_device_name(claim, device),
+                       .device = *std::move(found),
+                       .tenant = dra::tenant_of(claim, device)};
+  if (node.keepers.of(one.device.gpu_uuid).hook) one.hook = node.hook;
+  return one;
 }
 
 std::set<std::string> tenants_of(const PreparedClaim& claim) {
@@ -53,10 +55,10 @@ Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const Claims& others
   auto machine = node.machine;
   TRY(make_whole(claim, machine));
   TRY(make_instances(claim, machine));
-  TRY(make_tenants(claim, others));
+  TRY(make_tenants(claim, others, node));
   std::vector<cdi::ClaimDevice> devices;
   for (const auto& device : claim.devices) {
-    ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, machine));
+    ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, machine, node));
     devices.push_back(std::move(one));
   }
   if (devices.empty()) return claim;
@@ -66,20 +68,24 @@ Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const Claims& others
   return claim;
 }
 
-Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& others) const {
+Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& others,
+                                      const ClaimNode& node) const {
   const bool renewed = !cdi::has_claim_file(FsRoot(), ports_.cdi_root, claim.uid);
   auto all = others;
   all.push_back(claim);
   for (const auto& tenant : tenants_of(claim)) {
-    TRY(ports_.add_tenant(tenant, dra::joint_limits(tenant, all), renewed));
+    const auto limits = offer::kept_by(dra::joint_limits(tenant, all), node.keepers, false);
+    TRY(ports_.add_tenant(tenant, limits, renewed));
   }
   return {};
 }
 
 // Of a tenant that other claims have too, what is theirs stays.
-Result<void> ClaimMaker::undo_tenants(const PreparedClaim& claim, const Claims& others) const {
+Result<void> ClaimMaker::undo_tenants(const PreparedClaim& claim, const Claims& others,
+                                      const ClaimNode* node) const {
   for (const auto& tenant : tenants_of(claim)) {
-    const auto left = dra::joint_limits(tenant, others);
+    auto left = dra::joint_limits(tenant, others);
+    if (node != nullptr) left = offer::kept_by(std::move(left), node->keepers, false);
     TRY(left.devices.empty() ? ports_.remove_tenant(tenant)
                              : ports_.add_tenant(tenant, left, true));
   }
@@ -125,7 +131,7 @@ Result<void> ClaimMaker::make_instances(PreparedClaim& claim, gpu::Machine& mach
 Result<void> ClaimMaker::undo(const PreparedClaim& claim, const Claims& others,
                               const ClaimNode* node) const {
   TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, claim.uid));
-  TRY(undo_tenants(claim, others));
+  TRY(undo_tenants(claim, others, node));
   return remove_instances(claim, node);
 }
 

@@ -42,8 +42,10 @@ class ClaimMaker {
                     const ClaimNode* node) const;
 
  private:
-  Result<void> make_tenants(const dra::PreparedClaim& claim, const Claims& others) const;
-  Result<void> undo_tenants(const dra::PreparedClaim& claim, const Claims& others) const;
+  Result<void> make_tenants(const dra::PreparedClaim& claim, const Claims& others,
+                            const ClaimNode& node) const;
+  Result<void> undo_tenants(const dra::PreparedClaim& claim, const Claims& others,
+                            const ClaimNode* node) const;
   Result<void> make_instances(dra::PreparedClaim& claim, gpu::Machine& machine) const;
   Result<void> make_whole(const dra::PreparedClaim& claim, const gpu::Machine& machine) const;
   Result<void> remove_instances(const dra::PreparedClaim& claim, const ClaimNode* node) const;

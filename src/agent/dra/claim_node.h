@@ -6,9 +6,11 @@
 #include <string>
 
 #include "cdi/driver_files.h"
+#include "cdi/spec.h"
 #include "cdi/spec_options.h"
 #include "dra/claim_plan.h"
 #include "gpu/machine.h"
+#include "offer/claim_keeper.h"
 #include "offer/limit_mounts.h"
 
 namespace tranche::agent {
@@ -21,6 +23,10 @@ struct ClaimNode {
   // Devices that leave service for a change of the MIG layout, by UUID.
   std::set<std::string> leaving = {};
   dra::PlanFacts facts;
+  // What keeps the limits on each GPU. It follows the configuration, also of claims that are
+  // prepared.
+  offer::ClaimKeepers keepers = {};
+  std::optional<cdi::Hook> hook = {};  // the runtime's, for containers with limits
 };
 
 }  // namespace tranche::agent

@@ -159,6 +159,19 @@ TEST_F(ClaimPreparerTest, AShareHasItsTenantItsFileAndItsRecordUntilItEnds) {
   EXPECT_TRUE(driver.unprepare(kHalf)) << "kubelet may ask again";
 }
 
+TEST_F(ClaimPreparerTest, TheKernelKeepsAShareAndTheRuntimesHookAsksFirst) {
+  auto node = *node_;
+  node.keepers.gpus[node.machine.gpus[0].uuid.value] = {.enforcer = MemoryEnforcer::kKernel,
+                                                        .hook = true};
+  node.hook = cdi::Hook{.hook_name = "createRuntime", .path = "/state/hook/tranche-limit-hook"};
+  node_ = std::make_shared<const ClaimNode>(std::move(node));
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).enforcer, MemoryEnforcer::kKernel);
+  EXPECT_THAT(file_text(kUid), HasSubstr("/state/hook/tranche-limit-hook"));
+  EXPECT_TRUE(cdi::is_in_a_claim_file(FsRoot(), cdi_, "/state/hook/tranche-limit-hook"));
+  EXPECT_FALSE(cdi::is_in_a_claim_file(FsRoot(), cdi_, "/state/hook/other"));
+}
+
 // Kubelet forgets, the agent starts anew, the claim's status changes: the answer stays.
 TEST_F(ClaimPreparerTest, TheSameClaimAgainGivesTheSame) {
   const auto first = preparer().prepare(kHalf).value();

@@ -55,7 +55,8 @@ std::set<gpu::MigUuid> instances_of(const gpu::Machine& machine) {
 
 // Whether the files of prepared claims are made of the same.
 bool makes_the_same(const ClaimNode& a, const ClaimNode& b) {
-  return a.files == b.files && a.limits == b.limits && a.options == b.options;
+  return a.files == b.files && a.limits == b.limits && a.options == b.options &&
+         a.keepers == b.keepers && a.hook == b.hook;
 }
 
 }  // namespace
@@ -118,7 +119,8 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
 }
 
 // The mode is in force for new claims before the offer is made of it.
-ClaimStanding ClaimService::standing(const gpu::Machine& machine) {
+ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wished) {
+  const auto& machine = *state.machine;
   const auto mode = mode_.read();
   ClaimStanding standing{.mode = mode.value_or(cluster::NodeMode::kDevicePlugin),
                          .undecided = !mode,
@@ -129,13 +131,25 @@ ClaimStanding ClaimService::standing(const gpu::Machine& machine) {
   const bool takes = mode == cluster::NodeMode::kDra;
   book_.open(takes);
   if (!takes) standing.held = book_.held();
-  auto mounts = ports_.mounts();
-  if (mounts) {
-    standing.mounts = *std::move(mounts);
-  } else {
-    standing.no_limits = mounts.error().message();
-  }
+  standing.keepers = offer::claim_keepers(state.config.tranche.limits, machine, wished);
+  look_at_limits(standing);
   return standing;
+}
+
+void ClaimService::look_at_limits(ClaimStanding& standing) const {
+  auto mounts = ports_.mounts();
+  if (!mounts) {
+    standing.no_limits = mounts.error().message();
+    return;
+  }
+  auto hook = ports_.hook(standing.keepers.wants_hook());
+  if (!hook) {
+    standing.no_limits =
+        std::move(hook).error().with_context("the runtime's hook cannot be given").message();
+    return;
+  }
+  standing.mounts = *std::move(mounts);
+  standing.hook = *std::move(hook);
 }
 
 void ClaimService::follow(const Round& round) {
@@ -160,7 +174,9 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
                     .boot = ports_.boot,
                     .no_limits = state.claims.no_limits,
                     .partitionable = state.claims.cut.value_or(std::set<gpu::GpuUuid>()),
-                    .of_whole = state.config.tranche.limits.of(kWhole).enforcement}};
+                    .of_whole = state.config.tranche.limits.of(kWhole).enforcement},
+          .keepers = state.claims.keepers,
+          .hook = state.claims.hook};
 }
 
 // What is prepared is made anew where its files would be others now.
@@ -354,7 +370,7 @@ Result<NodeClaims> ClaimService::tenants() const {
   if (node == nullptr || !book_.restored()) {
     return fail(Code::kUnavailable, "the claims that are prepared on this node are not known yet");
   }
-  return claim_tenants(book_.all(), node->machine, names_.driver);
+  return claim_tenants(book_.all(), *node);
 }
 
 }  // namespace tranche::agent

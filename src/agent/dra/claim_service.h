@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/retrier.h"
+#include "cdi/spec.h"
 #include "cluster/mig_change.h"
 #include "config/programs/agent_options.h"
 #include "dra/server.h"
@@ -60,6 +61,9 @@ class ClaimService {
     InstanceMaker* instances;  // null: no MIG instances are made for claims
     // What limited containers mount. An error: they cannot be limited here.
     std::function<Result<offer::LimitMounts>()> mounts;
+    // The runtime's hook for containers with limits, put in place where it is wanted; nullopt: it
+    // is not. An error: they cannot be limited as the configuration says.
+    std::function<Result<std::optional<cdi::Hook>>(bool wanted)> hook;
     std::function<std::optional<cluster::Pod>(const std::string& uid)> pod;  // as of ClaimPreparer
     std::function<void()> look_again;  // has the agent make an offer anew; from any thread
     const Clock& clock;
@@ -73,7 +77,8 @@ class ClaimService {
   ClaimService& operator=(const ClaimService&) = delete;
 
   // The input's part.
-  ClaimStanding standing(const gpu::Machine& machine);
+  // `wished`: as of Input::look().
+  ClaimStanding standing(const State& state, const offer::Offer& wished);
 
   // The follower's part.
   void follow(const Round& round);
@@ -104,6 +109,7 @@ class ClaimService {
 
   ClaimPreparer::Ports preparer_ports();
   void stop();
+  void look_at_limits(ClaimStanding& standing) const;
   void take_node(const Round& round);
   ClaimNode make_node(const State& state, CdiInputs inputs) const;
   void publish(TimePoint now);

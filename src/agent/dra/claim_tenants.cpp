@@ -12,16 +12,16 @@ namespace tranche::agent {
 namespace {
 
 ClaimTenant tenant_of(const dra::PreparedClaim& claim, const dra::PreparedDevice& device,
-                      const gpu::Machine& machine, const std::string& driver) {
+                      const ClaimNode& node) {
   ClaimTenant tenant{.id = dra::tenant_of(claim, device),
-                     .driver = driver,
+                     .driver = node.facts.driver,
                      .requests = {{claim.ns, claim.name, device.request}},
                      .limits = {},
                      .most = {},
                      .devices = {}};
   if (device.uuid.empty()) return tenant;
   tenant.limits = *device.limits;
-  auto found = offer::find_device(machine, device.uuid);
+  auto found = offer::find_device(node.machine, device.uuid);
   tenant.most = {dra::consumed_limits(device, found ? found->memory : Bytes{})};
   if (found) tenant.devices.push_back(*std::move(found));
   return tenant;
@@ -36,8 +36,7 @@ void join(ClaimTenant& tenant, const ClaimTenant& other) {
 
 }  // namespace
 
-NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const gpu::Machine& machine,
-                         const std::string& driver) {
+NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const ClaimNode& node) {
   NodeClaims result;
   auto& tenants = result.tenants;
   std::map<std::string, std::size_t> places;  // of a tenant in `tenants`
@@ -47,7 +46,7 @@ NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const gp
         result.unlimited.push_back({claim.ns, claim.name, device.request});
       }
       if (!device.limits) continue;
-      auto tenant = tenant_of(claim, device, machine, driver);
+      auto tenant = tenant_of(claim, device, node);
       const auto [place, is_new] = places.emplace(tenant.id, tenants.size());
       if (is_new) {
         tenants.push_back(std::move(tenant));
@@ -55,6 +54,9 @@ NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const gp
         join(tenants[place->second], tenant);
       }
     }
+  }
+  for (auto& tenant : tenants) {
+    tenant.limits = offer::kept_by(std::move(tenant.limits), node.keepers, false);
   }
   return result;
 }

@@ -4,14 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "agent/dra/claim_node.h"
 #include "agent/limits/claim_tenant.h"
 #include "dra/prepared.h"
-#include "gpu/machine.h"
 
 namespace tranche::agent {
 
 // Devices for monitoring (adminAccess) have neither limits nor a place among those without.
-NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const gpu::Machine& machine,
-                         const std::string& driver);
+NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const ClaimNode& node);
 
 }  // namespace tranche::agent

@@ -27,6 +27,14 @@ dra::PreparedDevice share(const std::string& uuid) {
                   {.uuid = uuid, .memory = Bytes::from_mib(800), .weight = 500, .permille = 500}}}};
 }
 
+ClaimNode node_of(gpu::Machine machine) {
+  return {.machine = std::move(machine),
+          .files = {},
+          .options = {},
+          .limits = {},
+          .facts = {.driver = "gpu.nvidia.com", .pool = "gpu-n1", .boot = "b", .no_limits = ""}};
+}
+
 TEST(ClaimTenants, HaveWhatTheyArePromisedAndTheMostThatTheyMayHave) {
   const auto machine = test::machine_of({test::l20(0)});
   const auto& uuid = machine.gpus[0].uuid.value;
@@ -40,7 +48,7 @@ TEST(ClaimTenants, HaveWhatTheyArePromisedAndTheMostThatTheyMayHave) {
                                       .uid = kUid,
                                       .boot = "b",
                                       .devices = {share(uuid), unlimited, monitor}}},
-                                    machine, "gpu.nvidia.com");
+                                    node_of(machine));
   const auto& tenants = claims.tenants;
   ASSERT_THAT(tenants, SizeIs(1));
   EXPECT_EQ(claims.unlimited, (std::vector<ClaimRequest>{{"shop", "half", "whole"}}));
@@ -64,7 +72,7 @@ TEST(ClaimTenants, SharesThatWentTogetherAreOne) {
                                        .uid = kUid,
                                        .boot = "b",
                                        .devices = {share(uuid), other}}},
-                                     machine, "gpu.nvidia.com")
+                                     node_of(machine))
                            .tenants;
   ASSERT_THAT(tenants, SizeIs(1));
   EXPECT_THAT(tenants[0].requests, SizeIs(2));
@@ -73,13 +81,27 @@ TEST(ClaimTenants, SharesThatWentTogetherAreOne) {
   EXPECT_EQ(tenants[0].most.at(0).permille, std::nullopt) << "twice a half";
 }
 
+// The record is older than what keeps it now.
+TEST(ClaimTenants, AreKeptByWhatTheNodeHasNow) {
+  auto node = node_of(test::machine_of({test::l20(0)}));
+  const auto& uuid = node.machine.gpus[0].uuid.value;
+  node.keepers.gpus[uuid].enforcer = MemoryEnforcer::kKernel;
+  const auto tenants =
+      claim_tenants(
+          {{.ns = "shop", .name = "half", .uid = kUid, .boot = "b", .devices = {share(uuid)}}},
+          node)
+          .tenants;
+  ASSERT_THAT(tenants, SizeIs(1));
+  EXPECT_EQ(tenants[0].limits.devices.at(0).enforcer, MemoryEnforcer::kKernel);
+}
+
 // Its file must not be taken for nobody's.
 TEST(ClaimTenants, OneWhoseInstanceIsNotMadeYetIsKnownWithoutDevices) {
   auto device = share("");
   device.place = dra::MigPlace{.gpu = {"GPU-a"}, .profile_id = 19, .at = {0, 1}};
   const auto tenants =
       claim_tenants({{.ns = "shop", .name = "mig", .uid = kUid, .boot = "b", .devices = {device}}},
-                    test::machine_of({test::l20(0)}), "gpu.nvidia.com")
+                    node_of(test::machine_of({test::l20(0)})))
           .tenants;
   ASSERT_THAT(tenants, SizeIs(1));
   EXPECT_THAT(tenants[0].limits.devices, IsEmpty());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cdi/claim_spec.h"
 #include "cdi/limit_hook.h"
 
 namespace tranche::agent {
@@ -20,8 +21,19 @@ Result<void> put(const FsRoot& fs, const std::filesystem::path& path, const std:
 
 }  // namespace
 
+std::filesystem::path LimitHook::program() const { return options_.state_dir / "hook" / kProgram; }
+
+cdi::Hook LimitHook::hook() const {
+  return cdi::limit_hook(program(), options_.state_dir / "tenants");
+}
+
+bool LimitHook::is_claimed() const {
+  if (!fs_.exists(program())) return false;
+  return cdi::is_in_a_claim_file(fs_, options_.cdi_root, program().string());
+}
+
 Result<void> LimitHook::install() {
-  const auto program = options_.state_dir / "hook" / kProgram;
+  const auto program = this->program();
   if (installed_.empty() || !fs_.exists(program)) {
     auto content = fs_.read(options_.source, kLargestHook);
     if (content && content->empty()) {

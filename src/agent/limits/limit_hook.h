@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/result.h"
+#include "cdi/spec.h"
 
 namespace tranche::agent {
 
@@ -28,10 +29,16 @@ class LimitHook {
   // Installs both unless they are there already, each in one step. Errors: there is no program at
   // `source`, or a folder cannot be written.
   Result<void> install();
+  // The hook as a container's CDI file has it.
+  cdi::Hook hook() const;
+  // Whether the file of a claim (cdi/claim_spec.h) has the hook, or cannot be read.
+  bool is_claimed() const;
   // Removes both. Returns what it removed, for people.
   Result<std::vector<std::string>> remove();
 
  private:
+  std::filesystem::path program() const;
+
   Options options_;
   FsRoot fs_;
   std::string installed_;  // content of the installed program

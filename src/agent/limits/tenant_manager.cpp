@@ -87,6 +87,14 @@ Result<void> TenantManager::prepare_hook() {
   return hook_.install();
 }
 
+Result<std::optional<cdi::Hook>> TenantManager::prepare_claims_hook(bool wanted) {
+  const std::scoped_lock turn(turns_);
+  claims_hook_wanted_ = wanted;
+  if (!wanted) return std::nullopt;
+  TRY(hook_.install());
+  return hook_.hook();
+}
+
 Result<void> TenantManager::store(const offer::Grant& grant) {
   const std::string& id = grant.tenant;
   if (id.empty()) return grants_.add(grant);
@@ -412,7 +420,8 @@ bool TenantManager::is_hook_granted() const {
 }
 
 void TenantManager::sweep_hook() {
-  if (hook_wanted_ || grants_.incomplete() || is_hook_granted()) return;
+  if (hook_wanted_ || claims_hook_wanted_ || grants_.incomplete()) return;
+  if (is_hook_granted() || hook_.is_claimed()) return;
   const auto removed = hook_.remove();
   if (!removed) return complain(removed.error());
   for (const auto& path : *removed) {

@@ -56,6 +56,10 @@ class TenantManager {
   // program is missing, or the state folder or the folder of CDI specifications cannot be written.
   Result<void> prepare_hook();
 
+  // The same for containers with claims: the hook for their CDI files. Not `wanted`: it goes when
+  // no container has it any more.
+  Result<std::optional<cdi::Hook>> prepare_claims_hook(bool wanted);
+
   // Writes what the grant's tenant is promised, then records the grant.
   Result<void> store(const offer::Grant& grant);
 
@@ -157,6 +161,7 @@ class TenantManager {
   LimitLibrary library_;
   LimitHook hook_;
   bool hook_wanted_ = false;          // a resource on offer, or about to be, needs the hook
+  bool claims_hook_wanted_ = false;   // containers with claims get it
   offer::Offer offer_;                // the offer followed last
   std::optional<Settings> settings_;  // nullopt: settings and Pod classes are not known yet
   bool of_claims_ = false;            // settings_ has those of claims

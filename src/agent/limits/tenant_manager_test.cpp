@@ -170,6 +170,27 @@ TEST_F(TenantManagerTest, WithoutTheProgramThereIsNoHook) {
   EXPECT_FALSE(fs_.exists(hook_spec())) << "nothing names what is not there";
 }
 
+TEST_F(TenantManagerTest, TheHookStaysAsLongAsAClaimsFileHasIt) {
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
+  ASSERT_TRUE(manager_->prepare());
+  EXPECT_EQ(manager_->prepare_claims_hook(false).value(), std::nullopt);
+  EXPECT_FALSE(fs_.exists(hook()));
+  const auto given = manager_->prepare_claims_hook(true);
+  ASSERT_TRUE(given && *given);
+  EXPECT_EQ((*given)->path, hook().string());
+  manager_->follow(offered(rules()));
+  prune();
+  EXPECT_TRUE(fs_.exists(hook()));
+  const auto file = cdi() / "k8s.gpu.nvidia.com-claim-0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a.json";
+  ASSERT_TRUE(fs_.write_atomic(file, (*given)->path));
+  EXPECT_EQ(manager_->prepare_claims_hook(false).value(), std::nullopt);
+  prune();
+  EXPECT_TRUE(fs_.exists(hook())) << "a container of it may be started again";
+  ASSERT_TRUE(fs_.remove(file));
+  prune();
+  EXPECT_FALSE(fs_.exists(hook()));
+}
+
 TEST_F(TenantManagerTest, TheHookStaysAsLongAsAGrantNamesIt) {
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
   ASSERT_TRUE(manager_->prepare());

@@ -11,10 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cdi/spec.h"
 #include "cluster/node_mode.h"
 #include "config/config.h"
 #include "gpu/health.h"
 #include "gpu/machine.h"
+#include "offer/claim_keeper.h"
 #include "offer/grant_maker.h"
 #include "offer/limit_mounts.h"
 #include "offer/limits.h"
@@ -85,6 +87,10 @@ struct ClaimStanding {
   // serves claims on this node.
   std::optional<offer::LimitMounts> mounts;
   std::string no_limits;
+  // What keeps the limits of claims on each GPU, and the runtime's hook of their containers where
+  // the configuration asks for it.
+  offer::ClaimKeepers keepers;
+  std::optional<cdi::Hook> hook;
   // In mode device-plugin: devices that claims of earlier still hold, and the claim, by UUID.
   std::map<std::string, std::string> held;
   std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"

@@ -1,0 +1,77 @@
+#include "offer/claim_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "offer/make_offer.h"
+#include "offer/testing.h"
+
+namespace tranche::offer::claim_keeper_test {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;  // NOLINT: the words of these tests
+using test::gpu_uuid;
+
+gpu::Machine r615(int gpus = 2) {
+  auto machine = test::machine_of(gpus, test::a100_40gb);
+  machine.driver_version = "615.71.09";
+  machine.host.cgroup_v2 = true;
+  for (auto& gpu : machine.gpus) gpu.kernel_memory_limits = true;
+  return machine;
+}
+
+ClaimKeepers keepers(const config::Config& config, const gpu::Machine& machine) {
+  return claim_keepers(config.tranche.limits, machine, make_offer(machine, config, {}).value());
+}
+
+GrantLimits half(const std::string& uuid) {
+  return {
+      .enforcement = Enforcement::kStrict,
+      .devices = {{.uuid = uuid, .memory = Bytes::from_mib(1024), .weight = 500, .permille = 500}}};
+}
+
+TEST(ClaimKeepers, TheKernelWhereItWasAskedForAndCan) {
+  config::Config config;
+  EXPECT_EQ(keepers(config, r615()).of(gpu_uuid(0)), ClaimKeeper());
+  // Whether the device plugin's containers are limited does not matter.
+  config.tranche.limits.general.kernel_limits = true;
+  const auto by_kernel = keepers(config, r615());
+  EXPECT_EQ(by_kernel.of(gpu_uuid(0)).enforcer, MemoryEnforcer::kKernel);
+  EXPECT_EQ(by_kernel.instead, "");
+  const auto kept = kept_by(half(gpu_uuid(0)), by_kernel, false);
+  EXPECT_EQ(kept.devices[0].enforcer, MemoryEnforcer::kKernel);
+  EXPECT_EQ(kept.devices[0].permille, 500U);
+  auto no_memory = half(gpu_uuid(0));
+  no_memory.devices[0].memory.reset();
+  EXPECT_EQ(kept_by(no_memory, by_kernel, false).devices[0].enforcer, MemoryEnforcer::kLimiter);
+}
+
+TEST(ClaimKeepers, WhereTheKernelCannotItIsSaid) {
+  config::Config config;
+  config.tranche.limits.general.kernel_limits = true;
+  auto old = r615();
+  old.gpus[1].kernel_memory_limits = false;
+  const auto keepers_of_old = keepers(config, old);
+  EXPECT_EQ(keepers_of_old.of(gpu_uuid(0)).enforcer, MemoryEnforcer::kKernel);
+  EXPECT_EQ(keepers_of_old.of(gpu_uuid(1)).enforcer, MemoryEnforcer::kLimiter);
+  EXPECT_THAT(keepers_of_old.instead,
+              HasSubstr("memory of claims is kept by the limiter, not by kernel limits: GPU 1"));
+  // A GPU that is cut for claims has no shares now.
+  old.gpus[1].mig_mode = gpu::MigMode::kEnabled;
+  EXPECT_EQ(keepers(config, old).instead, "");
+}
+
+TEST(ClaimKeepers, AnEntryIsForTheResourceThatTheGpuWouldBe) {
+  auto config = time_slicing({entry("gpu", 2, config::AllDevices{}, "shared")});
+  config.tranche.limits.resources = {
+      {.name = {"nvidia.com/shared"}, .limits = {.kernel_limits = true, .runtime_hook = true}}};
+  const auto entry_of_shared = keepers(config, r615());
+  EXPECT_EQ(entry_of_shared.of(gpu_uuid(0)).enforcer, MemoryEnforcer::kKernel);
+  EXPECT_TRUE(entry_of_shared.wants_hook());
+  config.tranche.limits.resources[0].name = {"nvidia.com/gpu"};
+  EXPECT_FALSE(keepers(config, r615()).wants_hook());
+}
+
+}  // namespace
+}  // namespace tranche::offer::claim_keeper_test
