@@ -12,6 +12,7 @@
 #include "agent/limits/limit_stage.h"
 #include "agent/limits/tenant_follower.h"
 #include "agent/mig/mig_follower.h"
+#include "agent/mps/mps_opener.h"
 #include "agent/mps/mps_stage.h"
 #include "agent/notices.h"
 #include "agent/promises/promise_notices.h"
@@ -53,6 +54,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   auto cdi = std::make_unique<CdiPublisher>(options, log);
   const CdiPublisher& published = *cdi;
   followers_.push_back(std::move(cdi));
+  followers_.push_back(std::make_unique<MpsOpener>(options.mps_dir, log));
   followers_.push_back(std::make_unique<ChangeLog>(log));
   auto served = std::make_unique<PluginFollower>(
       PluginFollower::Options{.dir = options.device_plugins_dir(),

@@ -137,6 +137,20 @@ void Notices::tell_claims(const ClaimStanding& claims) {
           .action = "Limit",
           .note = line});
   }
+  if (said_.is_news("claims before MPS", claims.before_mps)) {
+    log_.warn(claims.before_mps);
+    tell({.warning = true,
+          .reason = cluster::reason::kGrantBeforeMps,
+          .action = "Publish",
+          .note = claims.before_mps});
+  }
+  if (said_.is_news("claims after MPS", claims.after_mps)) {
+    log_.warn(claims.after_mps);
+    tell({.warning = true,
+          .reason = cluster::reason::kMpsGrantStale,
+          .action = "Publish",
+          .note = claims.after_mps});
+  }
   if (said_.is_news("gates", claims.gates_off)) {
     log_.warn(claims.gates_off);
     tell({.warning = true,

@@ -60,5 +60,15 @@ TEST_F(NoticesTest, WhatKeepsClaimsInsteadOfTheKernelIsToldWhereClaimsAreServed)
   EXPECT_EQ(told_[0].reason, cluster::reason::kNoKernelLimits);
 }
 
+TEST_F(NoticesTest, ClaimsOfAnotherSharingAreTold) {
+  state_.claims.before_mps = "claims prepared before MPS: team/a";
+  state_.claims.after_mps = "claims prepared for MPS: team/b";
+  follow();
+  follow();
+  ASSERT_THAT(told_, SizeIs(2));
+  EXPECT_EQ(told_[0].reason, cluster::reason::kGrantBeforeMps);
+  EXPECT_EQ(told_[1].reason, cluster::reason::kMpsGrantStale);
+}
+
 }  // namespace
 }  // namespace tranche::agent::notices_test

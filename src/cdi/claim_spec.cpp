@@ -34,6 +34,16 @@ Result<void> add_limits(const std::optional<offer::LimitMounts>& limits, const C
   return {};
 }
 
+void add_client(const offer::MpsClient& client, ContainerEdits& edits) {
+  for (const auto& [name, value] : client.envs) {
+    edits.env.push_back(fmt::format("{}={}", name, value));
+  }
+  for (auto mount : client.mounts) {
+    mount.options = file_mount_options();
+    edits.mounts.push_back(std::move(mount));
+  }
+}
+
 }  // namespace
 
 Result<ClaimFile> make_claim_file(const std::string& uid, std::span<const ClaimDevice> devices,
@@ -51,6 +61,7 @@ Result<ClaimFile> make_claim_file(const std::string& uid, std::span<const ClaimD
                   "see the agent's warnings and the kernel log of the node");
     }
     TRY(add_limits(limits, claimed, one.edits));
+    if (claimed.client) add_client(*claimed.client, one.edits);
     spec.devices.push_back(std::move(one));
   }
   put_in_order(spec);

@@ -18,6 +18,7 @@
 #include "cdi/spec_options.h"
 #include "gpu/machine.h"
 #include "offer/limit_mounts.h"
+#include "offer/mps.h"
 #include "offer/offer.h"
 
 namespace tranche::cdi {
@@ -31,6 +32,8 @@ struct ClaimDevice {
   std::string tenant = {};  // whose limits the container has; empty: none
   // The container runtime's hook of containers with limits. nullopt: they have none.
   std::optional<Hook> hook = {};
+  // What makes the container a client of an MPS control daemon. nullopt: it is of none.
+  std::optional<offer::MpsClient> client = {};
 };
 
 struct ClaimFile {

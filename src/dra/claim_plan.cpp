@@ -112,6 +112,17 @@ Result<void> check_kind(const std::optional<ClaimSettings>& settings, const Foun
                             : "its configuration is a GpuConfig, and it is a MIG instance");
 }
 
+// Containers of a GPU that MPS serves are its clients: nobody else can use it.
+Result<void> serve_by_mps(PreparedDevice& device, const PlanFacts& facts) {
+  const auto resource = facts.mps.find(device.uuid);
+  if (resource == facts.mps.end()) return {};
+  device.mps = resource->second;
+  const auto trouble = facts.mps_troubles.find(device.uuid);
+  if (trouble == facts.mps_troubles.end()) return {};
+  return fail(Code::kUnavailable, fmt::format("{}: {}", device.mps, trouble->second),
+              "kubelet tries again; see the Pod of mps-control-daemon on this node");
+}
+
 // Whether an instance can be made at the place, if it is one.
 Result<void> check_place(const Found& found, const PlanFacts& facts) {
   if (!found.place || facts.partitionable.contains(found.gpu->uuid)) return {};
@@ -138,6 +149,7 @@ Result<PreparedDevice> plan_device(const cluster::ResourceClaim& claim,
                         .place = found->place,
                         .admin_access = allocated.admin_access};
   if (device.admin_access) return device;
+  TRY(serve_by_mps(device, facts));
   if (!device.share_id.empty()) {
     if (!is_uuid(device.share_id)) {
       return fail(Code::kInvalidArgument, "the id of the share is no UUID");

@@ -6,6 +6,7 @@
 // of a claim is the scheduler's); but the claim may be another by now, or of a pool of yesterday,
 // so each name is looked up anew.
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,10 @@ struct PlanFacts {
   std::string no_limits;
   // GPUs on which instances are made for claims.
   std::set<gpu::GpuUuid> partitionable = {};
+  // The resource whose MPS control daemon serves a GPU, by the GPU's UUID.
+  std::map<std::string, std::string> mps = {};
+  // Why such a GPU cannot be used now, by its UUID.
+  std::map<std::string, std::string> mps_troubles = {};
   // How the limits of a share are kept.
   Enforcement enforcement = Enforcement::kStrict;
   // kOff: containers with a whole GPU are started without the limiter. Else with it, so that they
@@ -40,7 +45,8 @@ struct PlanFacts {
 //
 // Errors name the device: kFailedPrecondition, the claim has no allocation, a share cannot be
 // limited here, or no instances are made on that GPU; kNotFound, this node has no such device;
-// kUnavailable, the GPU is lost; kInvalidArgument, the allocation makes no sense.
+// kUnavailable, the GPU is lost, or is to be served by MPS and is not; kInvalidArgument, the
+// allocation makes no sense.
 Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu::Machine& machine,
                                  const PlanFacts& facts);
 

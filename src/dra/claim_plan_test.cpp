@@ -347,5 +347,28 @@ TEST(ClaimsBeside, TwoSharesInOneClaimCountTogether) {
   EXPECT_FALSE(check_beside(two, {prepared("b", machine, {share("gpu-0", 23035, 50)})}, machine));
 }
 
+TEST(ClaimPlan, WhatMpsIsToServeIsPreparedWhileItDoes) {
+  const auto machine = test::machine_of({test::l20(0), test::l20(1)});
+  auto facts = kFacts;
+  facts.mps = {{test::gpu_uuid(0), "nvidia.com/gpu"}};
+  facts.mps_troubles = {{test::gpu_uuid(0), "its MPS control daemon does not serve"}};
+  const auto refused = plan_claim(claim_of({share("gpu-0", 1024, 30)}), machine, facts);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("gpu-0: nvidia.com/gpu: its MPS control daemon"));
+  const auto other = plan_claim(claim_of({share("gpu-1", 1024, 30)}), machine, facts);
+  ASSERT_TRUE(other) << other.error().message();
+  EXPECT_EQ(other->devices[0].mps, "");
+  facts.mps_troubles.clear();
+  for (const auto& device : {share("gpu-0", 1024, 30), allocated("gpu-0")}) {
+    EXPECT_EQ(plan_claim(claim_of({device}), machine, facts)->devices[0].mps, "nvidia.com/gpu");
+  }
+  // Who watches is no client.
+  auto watcher = allocated("gpu-0");
+  watcher.admin_access = true;
+  EXPECT_EQ(plan_claim(claim_of({watcher}), machine, facts)->devices[0].mps, "");
+}
+
 }  // namespace
 }  // namespace tranche::dra::claim_plan_test

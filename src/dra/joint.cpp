@@ -16,10 +16,6 @@ bool go_together(const PreparedDevice& a, const PreparedDevice& b) {
   return is_joinable(a) && is_joinable(b) && a.uuid == b.uuid;
 }
 
-bool are_of_one_pod(const PreparedClaim& a, const PreparedClaim& b) {
-  return !a.pod.empty() && a.pod == b.pod && a.ns == b.ns && a.uid != b.uid;
-}
-
 // The containers of the Pod that have the device; none where the claim was not made for the Pod.
 std::set<std::string> users(const PreparedClaim& claim, const PreparedDevice& device,
                             const cluster::Pod& pod) {
@@ -27,16 +23,25 @@ std::set<std::string> users(const PreparedClaim& claim, const PreparedDevice& de
   const auto own = std::ranges::find(pod.claims, claim.name, &cluster::PodClaim::object);
   if (own == pod.claims.end() || own->claim_template.empty()) return names;
   for (const auto& container : pod.containers) {
-    for (const auto& [name, request] : container.claims) {
-      if (name == own->name && (request.empty() || request == device.request)) {
-        names.insert(container.name);
-      }
-    }
+    if (uses(container, claim, device, pod)) names.insert(container.name);
   }
   return names;
 }
 
 }  // namespace
+
+bool are_of_one_pod(const PreparedClaim& a, const PreparedClaim& b) {
+  return !a.pod.empty() && a.pod == b.pod && a.ns == b.ns && a.uid != b.uid;
+}
+
+bool uses(const cluster::PodContainer& container, const PreparedClaim& claim,
+          const PreparedDevice& device, const cluster::Pod& pod) {
+  return std::ranges::any_of(container.claims, [&](const cluster::ContainerClaim& used) {
+    if (!used.request.empty() && used.request != device.request) return false;
+    const auto named = std::ranges::find(pod.claims, used.claim, &cluster::PodClaim::name);
+    return named != pod.claims.end() && named->object == claim.name;
+  });
+}
 
 bool may_join(const PreparedClaim& claim, const std::vector<PreparedClaim>& prepared) {
   if (claim.pod.empty()) return false;
@@ -99,7 +104,7 @@ GrantLimits joint_limits(const std::string& tenant, const std::vector<PreparedCl
   GrantLimits joint;
   for (const auto& claim : claims) {
     for (const auto& device : claim.devices) {
-      if (tenant_of(claim, device) != tenant) continue;
+      if (!device.limits || tenant_of(claim, device) != tenant) continue;
       if (joint.devices.empty()) {
         joint = *device.limits;
       } else {

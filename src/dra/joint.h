@@ -22,6 +22,12 @@ bool may_join(const PreparedClaim& claim, const std::vector<PreparedClaim>& prep
 void join_shares(PreparedClaim& claim, const std::vector<PreparedClaim>& prepared,
                  const cluster::Pod& pod);
 
+// Whether both claims were reserved for the same Pod alone.
+bool are_of_one_pod(const PreparedClaim& a, const PreparedClaim& b);
+// Whether a container of the Pod names the device, by its claim or request.
+bool uses(const cluster::PodContainer& container, const PreparedClaim& claim,
+          const PreparedDevice& device, const cluster::Pod& pod);
+
 bool have_a_tenant_together(const PreparedClaim& a, const PreparedClaim& b);
 
 // What the tenant has by all these claims together; no devices: nothing.

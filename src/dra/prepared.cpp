@@ -31,6 +31,7 @@ json::Value json_of(const PreparedDevice& device) {
   if (device.limits) json["limits"] = tranche::json_of(*device.limits);
   if (device.admin_access) json["adminAccess"] = true;
   if (!device.joined.empty()) json["joined"] = device.joined;
+  if (!device.mps.empty()) json["mps"] = device.mps;
   return json;
 }
 
@@ -65,6 +66,7 @@ PreparedDevice read_device(const json::Fields& fields) {
                    .percent = static_cast<std::uint32_t>(part.need_number("percent", 1, 100))};
   }
   if (fields.has("joined")) device.joined = need_uuid(fields, "joined");
+  if (fields.has("mps")) device.mps = fields.need<std::string>("mps");
   if (fields.has("limits")) device.limits = grant_limits_of(fields.need_object("limits"));
   return device;
 }

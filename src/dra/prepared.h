@@ -44,6 +44,9 @@ struct PreparedDevice {
   // The tenant of another share that this one goes together with (dra/joint.h): the limits of the
   // tenant are the sum. Empty: it has a tenant of its own.
   std::string joined = {};
+  // The resource whose MPS control daemon its containers are clients of. Empty: of none. It is what
+  // was so when the claim was prepared; what has changed since is told (agent/dra/claim_mps.h).
+  std::string mps = {};
   bool operator==(const PreparedDevice&) const = default;
 };
 

@@ -50,6 +50,8 @@ TEST(PreparedClaim, OneWhoseShareWentTogetherWithAnother) {
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, claim);
   EXPECT_EQ(tenant_of(claim, claim.devices[0]), claim.devices[0].joined);
+  claim.devices[0].mps = "nvidia.com/gpu";
+  EXPECT_EQ(decode_prepared(encode(claim)).value(), claim);
   claim.devices[0].joined = "../../etc";
   EXPECT_FALSE(decode_prepared(encode(claim))) << "it names a folder";
 }

@@ -47,6 +47,8 @@ struct Daemon {
   int protocol = 2;
   std::vector<Namespace> namespaces = {};  // only if the protocol has them; `default` is first
   config::SmPartitions partitions = {};
+  // Limits are left open, for claims (mps/open_file.h).
+  bool open = false;
   bool operator==(const Daemon&) const = default;
 };
 

@@ -24,11 +24,23 @@ std::vector<Namespace> namespaces_of(const offer::ResourceOffer& resource) {
   return all;
 }
 
+void leave_open(Daemon& daemon) {
+  daemon.open = true;
+  daemon.thread_percentage = 100;
+  for (DaemonDevice& device : daemon.devices) device.limit_mib.reset();
+  for (Namespace& one : daemon.namespaces) {
+    one.limit_mib.reset();
+    one.thread_percentage = 100;
+  }
+}
+
 std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::ResourceOffer& resource,
-                                const config::MpsControlRules& rules) {
+                                const config::MpsControlRules& rules, bool open) {
   Daemon daemon{.resource = resource.name, .devices = {}, .protocol = rules.protocol};
   if (protocol_of(rules.protocol).has_namespaces()) daemon.namespaces = namespaces_of(resource);
-  if (partitions_objection(machine, resource).empty()) daemon.partitions = rules.sm_partitions;
+  if (!open && partitions_objection(machine, resource).empty()) {
+    daemon.partitions = rules.sm_partitions;
+  }
   const auto counts = offer::tranche_counts(resource);
   for (std::size_t i = 0; i < resource.devices.size(); ++i) {
     const offer::Device& device = resource.devices[i];
@@ -44,6 +56,7 @@ std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::Resour
     daemon.thread_percentage = std::min(daemon.thread_percentage, share.thread_percentage);
   }
   if (daemon.devices.empty()) return std::nullopt;
+  if (open) leave_open(daemon);
   std::ranges::sort(daemon.devices, {}, &DaemonDevice::index);
   daemon.sees_all = daemon.devices.size() == machine.gpus.size();
   if (!daemon.sees_all) {
@@ -56,11 +69,14 @@ std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::Resour
 }  // namespace
 
 Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
-               const config::MpsControlRules& rules) {
+               const config::MpsControlRules& rules, const std::set<std::string>& open) {
   Plan plan;
   for (const auto& resource : offer.resources) {
     if (resource.sharing != config::SharingStrategy::kMps) continue;
-    if (auto daemon = daemon_of(machine, resource, rules)) plan.push_back(*std::move(daemon));
+    const bool is_open = open.contains(resource.name.value);
+    if (auto daemon = daemon_of(machine, resource, rules, is_open)) {
+      plan.push_back(*std::move(daemon));
+    }
   }
   return plan;
 }

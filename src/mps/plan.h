@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,11 @@ namespace tranche::mps {
 using Plan = std::vector<Daemon>;  // by resource
 
 // The daemons of an offer's MPS resources. A resource whose devices are all whole has no daemon.
-// `rules`: the settings that work with the node's program (mps/capability.h).
+// `rules`: the settings that work with the node's program (mps/capability.h). `open`: the resources
+// whose daemons set no limits (mps/open_file.h). These have no static SM partitions either: they
+// are of the tranches' size, and claims are of any.
 Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
-               const config::MpsControlRules& rules = {});
+               const config::MpsControlRules& rules = {}, const std::set<std::string>& open = {});
 
 // The plan without the daemons of GPUs that are in MIG mode now.
 Plan without_mig(Plan plan, const gpu::Machine& machine);

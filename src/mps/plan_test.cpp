@@ -158,5 +158,26 @@ TEST(Plan, LeavesOutWholeDevicesOfASharedResource) {
   EXPECT_EQ(daemon.devices[0].uuid, gpu_uuid(1));
 }
 
+// Claims have shares of any size.
+TEST(Plan, OfAResourceThatClaimsGetTheLimitsAreOpen) {
+  const auto machine = machine_of(2, a100_40gb);
+  const auto config = offer::testing::mps({entry("gpu", 4)});
+  const auto offer = offer::make_offer(machine, config, {}).value();
+  const config::MpsControlRules rules{.protocol = 2, .sm_partitions = config::EqualChunks{}};
+  const auto plan = make_plan(machine, offer, rules, {"nvidia.com/gpu"});
+  ASSERT_EQ(plan.size(), 1U);
+  EXPECT_TRUE(plan[0].open);
+  EXPECT_EQ(plan[0].thread_percentage, 100);
+  EXPECT_EQ(plan[0].devices[1].limit_mib, std::nullopt);
+  EXPECT_FALSE(has_partitions(plan[0]));
+  EXPECT_FALSE(make_plan(machine, offer, rules, {"nvidia.com/other"})[0].open);
+  const auto third =
+      make_plan(machine, offer, {.protocol = 3, .sm_partitions = {}}, {"nvidia.com/gpu"});
+  for (const auto& one : third[0].namespaces) {
+    EXPECT_EQ(one.limit_mib, std::nullopt);
+    EXPECT_EQ(one.thread_percentage, 100);
+  }
+}
+
 }  // namespace
 }  // namespace tranche::mps::plan_test

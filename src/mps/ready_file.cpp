@@ -18,6 +18,8 @@ namespace {
 constexpr std::string_view kOurs = "tranche mps-control-daemon\n";
 constexpr std::string_view kProtocol = "protocol ";
 constexpr std::string_view kPartition = "partition ";
+constexpr std::string_view kOpen = "limits open";
+constexpr const char* kFresh = ".new";
 
 struct flock whole_file(short type) {
   struct flock lock{};
@@ -33,38 +35,62 @@ void read_protocol(const std::string& number, offer::MpsService& service) {
   service.namespaces = protocol.has_namespaces();
 }
 
-}  // namespace
-
-Result<ReadyFile> ReadyFile::put(const std::filesystem::path& file,
-                                 std::span<const std::string> gpus,
-                                 const offer::MpsService& service) {
-  // The file is complete and locked before it gets its name: an empty file would count as NVIDIA's.
-  // It is a new file, because another process may be looking at the lock of the old one.
-  const std::filesystem::path fresh = file.string() + ".new";
-  ::unlink(file.c_str());
-  ::unlink(fresh.c_str());
-  const int fd = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd < 0) return std::unexpected(errno_error(errno, fresh.string()));
-  ReadyFile mark(fresh, fd);
-  auto lock = whole_file(F_WRLCK);
-  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
-    return std::unexpected(errno_error(errno, "lock " + file.string()));
-  }
+std::string text_of(std::span<const std::string> gpus, const offer::MpsService& service) {
   std::string text(kOurs);
   for (const auto& gpu : gpus) text += gpu + "\n";
   if (service.protocol != 2) text += fmt::format("{}{}\n", kProtocol, service.protocol);
   for (const auto& [id, partition] : service.partitions) {
     text += fmt::format("{}{} {}\n", kPartition, id, partition);
   }
+  if (service.open) text += fmt::format("{}\n", kOpen);
+  return text;
+}
+
+}  // namespace
+
+// It is complete and locked before it gets its name: an empty file would count as NVIDIA's. It is a
+// new file, because another process may be looking at the lock of the old one.
+Result<ReadyFile> ReadyFile::make(const std::filesystem::path& fresh,
+                                  std::span<const std::string> gpus,
+                                  const offer::MpsService& service) {
+  ::unlink(fresh.c_str());
+  const int fd = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) return std::unexpected(errno_error(errno, fresh.string()));
+  ReadyFile mark(fresh, fd);
+  auto lock = whole_file(F_WRLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+    return std::unexpected(errno_error(errno, "lock " + fresh.string()));
+  }
+  const auto text = text_of(gpus, service);
   const ssize_t written = ::write(fd, text.data(), text.size());
   if (written != static_cast<ssize_t>(text.size())) {
     return std::unexpected(errno_error(written < 0 ? errno : ENOSPC, fresh.string()));
   }
-  if (::rename(fresh.c_str(), file.c_str()) != 0) {
+  return mark;
+}
+
+Result<void> ReadyFile::rename_to(const std::filesystem::path& file) {
+  if (::rename(file_.c_str(), file.c_str()) != 0) {
     return std::unexpected(errno_error(errno, file.string()));
   }
-  mark.file_ = file;
+  file_ = file;
+  return {};
+}
+
+Result<ReadyFile> ReadyFile::put(const std::filesystem::path& file,
+                                 std::span<const std::string> gpus,
+                                 const offer::MpsService& service) {
+  ::unlink(file.c_str());
+  ASSIGN_OR_RETURN(auto mark, make(file.string() + kFresh, gpus, service));
+  TRY(mark.rename_to(file));
   return mark;
+}
+
+Result<void> ReadyFile::renew(std::span<const std::string> gpus, const offer::MpsService& service) {
+  ASSIGN_OR_RETURN(auto mark, make(file_.string() + kFresh, gpus, service));
+  TRY(mark.rename_to(file_));
+  ::close(std::exchange(fd_, std::exchange(mark.fd_, -1)));
+  return {};
 }
 
 ReadyFile::ReadyFile(ReadyFile&& other) noexcept
@@ -101,6 +127,7 @@ offer::MpsService service_of(const std::filesystem::path& file) {
   std::istringstream lines(text->substr(kOurs.size()));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(kProtocol)) read_protocol(line.substr(kProtocol.size()), service);
+    if (line == kOpen) service.open = true;
     if (!line.starts_with(kPartition)) continue;
     line.erase(0, kPartition.size());
     const auto blank = line.find(' ');

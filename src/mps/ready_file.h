@@ -8,6 +8,7 @@
 //     GPU-...
 //     protocol 3
 //     partition GPU-...::0 GPU-.../Kp8A        a tranche, and its static SM partition
+//     limits open                              it sets none, for claims (mps/open_file.h)
 //
 // The file is locked for as long as its maker lives. The kernel frees the lock when the maker dies
 // in any way. So a file that a killed supervisor left behind does not count as a daemon that
@@ -31,11 +32,18 @@ class ReadyFile {
   static Result<ReadyFile> put(const std::filesystem::path& file,
                                std::span<const std::string> gpus = {},
                                const offer::MpsService& service = {});
+  // Tells something else from now on. Whoever looks finds the one or the other.
+  Result<void> renew(std::span<const std::string> gpus, const offer::MpsService& service);
   ReadyFile(ReadyFile&& other) noexcept;
   ReadyFile& operator=(ReadyFile&&) = delete;
   ~ReadyFile();
 
  private:
+  // A file of another name, whole and locked.
+  static Result<ReadyFile> make(const std::filesystem::path& fresh,
+                                std::span<const std::string> gpus,
+                                const offer::MpsService& service);
+  Result<void> rename_to(const std::filesystem::path& file);
   ReadyFile(std::filesystem::path file, int fd) : file_(std::move(file)), fd_(fd) {}
   std::filesystem::path file_;
   int fd_;

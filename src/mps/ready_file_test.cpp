@@ -111,5 +111,18 @@ TEST_F(MarkTest, CannotBePutWhereThereIsNoFolder) {
   EXPECT_FALSE(ReadyFile::put(dir_.path() / "no" / ".started").has_value());
 }
 
+TEST_F(MarkTest, IsRenewedInOneStep) {
+  const std::vector<std::string> gpus{"GPU-a"};
+  auto mark = ReadyFile::put(file_, gpus).value();
+  EXPECT_FALSE(service_of(file_).open);
+  ASSERT_TRUE(mark.renew(gpus, {.open = true}));
+  EXPECT_TRUE(service_of(file_).open);
+  EXPECT_EQ(trouble_of(file_), "");
+  EXPECT_EQ(gpus_of(file_), (std::set<std::string>{"GPU-a"})) << "an older agent reads no GPU more";
+  std::filesystem::create_directory(file_.string() + ".new");
+  EXPECT_FALSE(mark.renew(gpus, {}));
+  EXPECT_TRUE(service_of(file_).open) << "what was said before stays";
+}
+
 }  // namespace
 }  // namespace tranche::mps::ready_file_test

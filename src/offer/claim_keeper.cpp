@@ -61,16 +61,29 @@ ClaimKeepers claim_keepers(const config::LimitTable& table, const gpu::Machine& 
   return keepers;
 }
 
-GrantLimits kept_by(GrantLimits limits, const ClaimKeepers& keepers, bool client) {
+GrantLimits enforced_by(GrantLimits limits, const ClaimKeepers& keepers, bool client) {
   for (auto& part : limits.devices) {
-    const auto keeper = keepers.of(part.uuid);
-    if (part.memory) part.enforcer = keeper.enforcer;
+    if (part.memory) part.enforcer = keepers.of(part.uuid).enforcer;
     if (part.enforcer == MemoryEnforcer::kMps && !client) part.enforcer = MemoryEnforcer::kLimiter;
-    if (!client || keeper.turns) continue;
-    limits.priority = Priority::kLatencyCritical;
-    part.permille.reset();
   }
   return limits;
+}
+
+bool computes_by_mps(const GrantLimits& limits, const ClaimKeepers& keepers, bool client) {
+  return client && std::ranges::none_of(limits.devices, [&](const DeviceLimits& part) {
+           return keepers.of(part.uuid).turns;
+         });
+}
+
+GrantLimits side_by_side(GrantLimits limits) {
+  limits.priority = Priority::kLatencyCritical;
+  for (auto& part : limits.devices) part.permille.reset();
+  return limits;
+}
+
+GrantLimits kept_by(GrantLimits limits, const ClaimKeepers& keepers, bool client) {
+  auto kept = enforced_by(std::move(limits), keepers, client);
+  return computes_by_mps(kept, keepers, client) ? side_by_side(std::move(kept)) : kept;
 }
 
 }  // namespace tranche::offer

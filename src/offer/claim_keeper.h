@@ -40,8 +40,15 @@ struct ClaimKeepers {
 ClaimKeepers claim_keepers(const config::LimitTable& table, const gpu::Machine& machine,
                            const Offer& wished);
 
-// The limits of a claim's share as they are kept. `client`: its containers are clients of the MPS
-// daemon that serves the device. MPS then shares the compute, so turns would undo it.
+// The limits of a claim's share with the enforcers of memory. `client`: its containers are clients
+// of the MPS daemon that serves the device.
+GrantLimits enforced_by(GrantLimits limits, const ClaimKeepers& keepers, bool client);
+// Whether MPS shares the compute of a client with these limits.
+bool computes_by_mps(const GrantLimits& limits, const ClaimKeepers& keepers, bool client);
+// Leaves the compute to MPS: the limiter's turns would undo it. With the highest priority and
+// without a cap, no container waits for another.
+GrantLimits side_by_side(GrantLimits limits);
+// All of these: the limits as the limiter is told.
 GrantLimits kept_by(GrantLimits limits, const ClaimKeepers& keepers, bool client);
 
 }  // namespace tranche::offer

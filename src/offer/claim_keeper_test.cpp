@@ -73,5 +73,29 @@ TEST(ClaimKeepers, AnEntryIsForTheResourceThatTheGpuWouldBe) {
   EXPECT_FALSE(keepers(config, r615()).wants_hook());
 }
 
+TEST(ClaimKeepers, MpsHoldsItsClientsAndTheLimiterCountsTheContainer) {
+  const auto config = mps({entry("gpu", 4, config::DeviceList{{"0"}})});
+  const auto by_mps = keepers(config, r615());
+  EXPECT_EQ(by_mps.of(gpu_uuid(0)).mps, "nvidia.com/gpu");
+  EXPECT_EQ(by_mps.of(gpu_uuid(0)).enforcer, MemoryEnforcer::kMps);
+  EXPECT_EQ(by_mps.of(gpu_uuid(1)), ClaimKeeper()) << "it is whole";
+  const auto kept = kept_by(half(gpu_uuid(0)), by_mps, true);
+  EXPECT_EQ(kept.devices[0].enforcer, MemoryEnforcer::kMps);
+  EXPECT_EQ(kept.devices[0].memory, Bytes::from_mib(1024));
+  EXPECT_EQ(kept.devices[0].permille, std::nullopt);
+  EXPECT_EQ(kept.priority, Priority::kLatencyCritical);
+  // Containers that were made before.
+  const auto before = kept_by(half(gpu_uuid(0)), by_mps, false);
+  EXPECT_EQ(before, half(gpu_uuid(0)));
+}
+
+TEST(ClaimKeepers, WithClassesTheLimiterGivesTurnsUnderMpsToo) {
+  auto config = mps({entry("gpu", 4)});
+  config.tranche.limits.general.policy = config::SharePolicy::kPriority;
+  const auto kept = kept_by(half(gpu_uuid(0)), keepers(config, r615()), true);
+  EXPECT_EQ(kept.devices[0].permille, 500U);
+  EXPECT_EQ(kept.priority, Priority::kNormal);
+}
+
 }  // namespace
 }  // namespace tranche::offer::claim_keeper_test

@@ -18,6 +18,25 @@ std::string_view without_slash(std::string_view path) {
   return path;
 }
 
+// The container path of a daemon's `folder` ("/nvidia.com/gpu/pipe"), and what leads there.
+void connect(std::string_view folder, const std::string& mps_root,
+             std::map<std::string, std::string>& envs, std::vector<Mount>& mounts) {
+  const std::string pipe = fmt::format("{}{}", kMpsMount, folder);
+  const std::string_view root = without_slash(mps_root);
+  envs["CUDA_MPS_PIPE_DIRECTORY"] = pipe;
+  mounts.push_back({pipe, fmt::format("{}{}", root, folder), false});
+  mounts.push_back({"/dev/shm", fmt::format("{}/shm", root), false});
+}
+
+// MPS' own limits of a client that has these parts.
+void lower(const std::vector<std::string>& memory, int threads,
+           std::map<std::string, std::string>& envs) {
+  if (!memory.empty()) {
+    envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = fmt::format("{}", fmt::join(memory, ","));
+  }
+  if (threads < 100) envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = std::to_string(threads);
+}
+
 bool holds(const ResourceOffer& offer) { return offer.limits && offer.limits->rules.holds(); }
 
 // Whether a container may have a share other than the daemon's default.
@@ -115,13 +134,31 @@ void lower_by_environment(const ResourceOffer& offer, std::span<const std::strin
     if (part.memory) memory.push_back(fmt::format("{}={}M", part.uuid, part.memory->mib()));
     threads = std::max(threads, percentage(offer.limits->rules, part.weight));
   }
-  if (!memory.empty()) {
-    grant.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = fmt::format("{}", fmt::join(memory, ","));
-  }
-  if (threads < 100) grant.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = std::to_string(threads);
+  lower(memory, threads, grant.envs);
 }
 
 }  // namespace
+
+int mps_percentage(const DeviceLimits& limits) {
+  constexpr std::uint32_t kAll = 1000;
+  return std::clamp(static_cast<int>(limits.permille.value_or(kAll) / 10), 1, 100);
+}
+
+MpsClient mps_client(const std::string& resource, const MpsService& service,
+                     const std::string& mps_root, std::span<const DeviceLimits> parts) {
+  MpsClient client;
+  std::string folder = fmt::format("/{}/pipe", resource);
+  if (service.namespaces) folder += fmt::format("/{}/{}", kMpsServer, kMpsDefault);
+  connect(folder, mps_root, client.envs, client.mounts);
+  std::vector<std::string> memory;
+  int threads = 1;
+  for (const DeviceLimits& part : parts) {
+    if (part.memory) memory.push_back(fmt::format("{}={}M", part.uuid, part.memory->mib()));
+    threads = std::max(threads, mps_percentage(part));
+  }
+  lower(memory, parts.empty() ? 100 : threads, client.envs);
+  return client;
+}
 
 int most_mps_clients(gpu::ComputeCapability capability) { return capability < kVolta ? 16 : 48; }
 
@@ -184,11 +221,7 @@ void add_mps(const ResourceOffer& offer, std::span<const std::string> ids,
   } else {
     lower_by_environment(offer, ids, grant);
   }
-  const std::string pipe = fmt::format("{}{}", kMpsMount, folder);
-  const std::string_view root = without_slash(mps_root);
-  grant.envs["CUDA_MPS_PIPE_DIRECTORY"] = pipe;
-  grant.mounts.push_back({pipe, fmt::format("{}{}", root, folder), false});
-  grant.mounts.push_back({"/dev/shm", fmt::format("{}/shm", root), false});
+  connect(folder, mps_root, grant.envs, grant.mounts);
   const auto partition = offer.mps.partitions.find(ids.front());
   if (partition != offer.mps.partitions.end()) {
     grant.envs["CUDA_MPS_SM_PARTITION"] = partition->second;

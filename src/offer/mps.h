@@ -6,6 +6,7 @@
 // environment, which can only lower the defaults. MPS applies its limits to each client process.
 // Limits of a container as a whole are the task of tranche.limits (offer/limits.h).
 
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -65,6 +66,21 @@ std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer);
 // The UUIDs of the GPUs that the resource's control daemon serves: those with several tranches.
 // Empty where MPS does not share it.
 std::set<std::string> mps_gpus(const ResourceOffer& offer);
+
+// The percentage of the multiprocessors for a process with these limits, 1 to 100. The limiter may
+// hold it to less of the time.
+int mps_percentage(const DeviceLimits& limits);
+
+// What makes a container a client.
+struct MpsClient {
+  std::map<std::string, std::string> envs;
+  std::vector<Mount> mounts;
+  bool operator==(const MpsClient&) const = default;
+};
+// Of a daemon that leaves its limits open. `parts`: the container's limits on its GPUs; of a GPU of
+// which it has all, nothing is said.
+MpsClient mps_client(const std::string& resource, const MpsService& service,
+                     const std::string& mps_root, std::span<const DeviceLimits> parts);
 
 // Adds CUDA_MPS_PIPE_DIRECTORY and the mounts of the pipe folder and of /dev/shm, as NVIDIA's
 // plugin does. A container with a part of its own also gets the two variables that lower the

@@ -58,6 +58,8 @@ struct MpsService {
   // The static SM partition of each tranche, by the tranche's id: the value of
   // CUDA_MPS_SM_PARTITION.
   std::map<std::string, std::string> partitions;
+  // The daemon leaves its limits open, for claims: each container's environment lowers them.
+  bool open = false;
   bool operator==(const MpsService&) const = default;
 };
 

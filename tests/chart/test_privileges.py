@@ -476,6 +476,10 @@ def test_folders_of_the_node(helm, mode):
     assert helm.template(MODES[mode], namespace=namespace(mode)).mounts() == MOUNTS.get(mode, PLUGIN)
 
 
+def test_where_claims_are_served_the_agent_tells_the_daemons_of_mps(helm):
+    assert helm.template(MODES["mps"] | {"dra": {"enabled": True}}).mounts()["/mps"] == "/run/nvidia/mps"
+
+
 MIG_CONFIG = "version: v1\nflags:\n  migStrategy: single\n"
 CDI_CONFIG = "version: v1\nflags:\n  plugin:\n    deviceListStrategy: [envvar, cdi-cri]\n"
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/dra/claim_mps.h"
 #include "base/fs.h"
 #include "cdi/claim_spec.h"
 #include "dra/joint.h"
@@ -19,7 +20,8 @@ using dra::PreparedClaim;
 using dra::PreparedDevice;
 
 Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const PreparedDevice& device,
-                                    const gpu::Machine& machine, const ClaimNode& node) {
+                                    const gpu::Machine& machine, const ClaimNode& node,
+                                    const std::vector<PreparedClaim>& all) {
   auto found = offer::find_device(machine, device.uuid);
   if (!found) {
     return fail(Code::kNotFound,
@@ -29,6 +31,7 @@ Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const PreparedDe
                        .device = *std::move(found),
                        .tenant = dra::tenant_of(claim, device)};
   if (node.keepers.of(one.device.gpu_uuid).hook) one.hook = node.hook;
+  one.client = client_of(claim, device, all, node);
   return one;
 }
 
@@ -38,6 +41,18 @@ std::set<std::string> tenants_of(const PreparedClaim& claim) {
     if (device.limits) tenants.insert(dra::tenant_of(claim, device));
   }
   return tenants;
+}
+
+GrantLimits kept_limits(const std::string& tenant, const std::vector<PreparedClaim>& claims,
+                        const ClaimNode& node) {
+  return offer::kept_by(dra::joint_limits(tenant, claims), node.keepers,
+                        is_client(tenant, claims, node.keepers));
+}
+
+bool has_clients(const PreparedClaim& claim, const ClaimNode& node) {
+  return std::ranges::any_of(claim.devices, [&](const PreparedDevice& device) {
+    return !node.keepers.of(device.uuid).mps.empty();
+  });
 }
 
 std::vector<dra::MigPlace> places_of(const PreparedClaim& claim) {
@@ -56,16 +71,38 @@ Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const Claims& others
   TRY(make_whole(claim, machine));
   TRY(make_instances(claim, machine));
   TRY(make_tenants(claim, others, node));
+  auto all = others;
+  all.push_back(claim);
+  TRY(renew_files(claim, others, all, node));
+  TRY(write_file(claim, all, machine, node));
+  return claim;
+}
+
+// `all`: those that have a tenant together, and itself.
+Result<void> ClaimMaker::write_file(const PreparedClaim& claim, const Claims& all,
+                                    const gpu::Machine& machine, const ClaimNode& node) const {
   std::vector<cdi::ClaimDevice> devices;
   for (const auto& device : claim.devices) {
-    ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, machine, node));
+    ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, machine, node, all));
     devices.push_back(std::move(one));
   }
-  if (devices.empty()) return claim;
+  if (devices.empty()) return {};
   ASSIGN_OR_RETURN(const auto file, cdi::make_claim_file(claim.uid, devices, machine, node.files,
                                                          node.options, node.limits));
-  TRY(cdi::write_claim_file(FsRoot(), ports_.cdi_root, file));
-  return claim;
+  return cdi::write_claim_file(FsRoot(), ports_.cdi_root, file);
+}
+
+// A container of several shares of a GPU that MPS serves has the file of each, and of the variables
+// that say its part the last one counts. So each file says the sum. One that is not there yet is
+// made by its own claim's call.
+Result<void> ClaimMaker::renew_files(const PreparedClaim& claim, const Claims& others,
+                                     const Claims& all, const ClaimNode& node) const {
+  for (const auto& other : others) {
+    if (!has_clients(other, node) || !dra::have_a_tenant_together(claim, other)) continue;
+    if (!cdi::has_claim_file(FsRoot(), ports_.cdi_root, other.uid)) continue;
+    TRY(write_file(other, all, node.machine, node));
+  }
+  return {};
 }
 
 Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& others,
@@ -74,8 +111,7 @@ Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& 
   auto all = others;
   all.push_back(claim);
   for (const auto& tenant : tenants_of(claim)) {
-    const auto limits = offer::kept_by(dra::joint_limits(tenant, all), node.keepers, false);
-    TRY(ports_.add_tenant(tenant, limits, renewed));
+    TRY(ports_.add_tenant(tenant, kept_limits(tenant, all, node), renewed));
   }
   return {};
 }
@@ -84,8 +120,8 @@ Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& 
 Result<void> ClaimMaker::undo_tenants(const PreparedClaim& claim, const Claims& others,
                                       const ClaimNode* node) const {
   for (const auto& tenant : tenants_of(claim)) {
-    auto left = dra::joint_limits(tenant, others);
-    if (node != nullptr) left = offer::kept_by(std::move(left), node->keepers, false);
+    const auto left =
+        node == nullptr ? dra::joint_limits(tenant, others) : kept_limits(tenant, others, *node);
     TRY(left.devices.empty() ? ports_.remove_tenant(tenant)
                              : ports_.add_tenant(tenant, left, true));
   }
@@ -132,6 +168,7 @@ Result<void> ClaimMaker::undo(const PreparedClaim& claim, const Claims& others,
                               const ClaimNode* node) const {
   TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, claim.uid));
   TRY(undo_tenants(claim, others, node));
+  if (node != nullptr) TRY(renew_files(claim, others, others, *node));
   return remove_instances(claim, node);
 }
 

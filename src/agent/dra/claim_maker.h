@@ -32,8 +32,8 @@ class ClaimMaker {
 
   using Claims = std::vector<dra::PreparedClaim>;
   // The claim with the UUIDs of the instances that were made. `others`: those
-  // that have a tenant together with it. Its tenants are renewed unless it was made before: its CDI
-  // file, which comes last, says so.
+  // that have a tenant together with it, and those of its Pod. Its tenants are renewed unless it
+  // was made before: its CDI file, which comes last, says so.
   Result<dra::PreparedClaim> make(dra::PreparedClaim claim, const Claims& others,
                                   const ClaimNode& node) const;
   // `node`: null where the hardware has not answered yet; kUnavailable for a claim with instances
@@ -46,6 +46,10 @@ class ClaimMaker {
                             const ClaimNode& node) const;
   Result<void> undo_tenants(const dra::PreparedClaim& claim, const Claims& others,
                             const ClaimNode* node) const;
+  Result<void> write_file(const dra::PreparedClaim& claim, const Claims& all,
+                          const gpu::Machine& machine, const ClaimNode& node) const;
+  Result<void> renew_files(const dra::PreparedClaim& claim, const Claims& others, const Claims& all,
+                           const ClaimNode& node) const;
   Result<void> make_instances(dra::PreparedClaim& claim, gpu::Machine& machine) const;
   Result<void> make_whole(const dra::PreparedClaim& claim, const gpu::Machine& machine) const;
   Result<void> remove_instances(const dra::PreparedClaim& claim, const ClaimNode* node) const;

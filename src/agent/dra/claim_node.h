@@ -1,6 +1,7 @@
 #pragma once
 // What the agent knows of the node when a claim is prepared. A value.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,9 @@ struct ClaimNode {
   // What keeps the limits on each GPU. It follows the configuration, also of claims that are
   // prepared.
   offer::ClaimKeepers keepers = {};
+  // How MPS control daemons serve, by resource, and their folder on the host.
+  std::map<std::string, offer::MpsService> mps = {};
+  std::string mps_root = {};
   std::optional<cdi::Hook> hook = {};  // the runtime's, for containers with limits
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/dra/claim_book.h"
+#include "agent/dra/claim_mps.h"
 #include "agent/loop/leaving.h"
 #include "dra/islands.h"
 #include "dra/names.h"
@@ -73,6 +74,9 @@ dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWi
         {.key = kUnhealthyTaint,
          .effect = wish.evicting.contains(uuid) ? kNoExecute : kNoSchedule});
   }
+  for (const auto& [uuid, trouble] : mps_troubles(state)) {
+    facts.taints[uuid].push_back({.key = kMpsTaint, .effect = kNoSchedule});
+  }
   for (const auto& uuid : leaving_devices(state.mig, *state.machine)) {
     facts.taints[uuid].push_back({.key = kMigChangeTaint, .effect = kNoSchedule});
   }
@@ -122,9 +126,13 @@ std::vector<dra::DeviceHealth> health_of(const State& state,
                                          const std::vector<dra::PreparedClaim>& prepared,
                                          const std::string& pool) {
   std::vector<dra::DeviceHealth> all;
+  const auto mps = mps_troubles(state);
   const auto reason_of = [&](const std::string& uuid) {
-    const auto reason = state.health.find(uuid);
-    return reason == state.health.end() ? std::string() : reason->second;
+    if (const auto reason = state.health.find(uuid); reason != state.health.end()) {
+      return reason->second;
+    }
+    const auto reason = mps.find(uuid);
+    return reason == mps.end() ? std::string() : reason->second;
   };
   const auto add = [&](std::string name, const std::string& uuid) {
     all.push_back({pool, std::move(name), reason_of(uuid)});

@@ -26,6 +26,9 @@ inline constexpr const char* kModeTaint = cluster::kModeLabel;
 // On a device that leaves service for a change of the MIG layout.
 inline constexpr const char* kMigChangeTaint = "tranche.dev/mig-change";
 
+// On a GPU that MPS is to serve and does not serve for claims now. Nobody is evicted for it.
+inline constexpr const char* kMpsTaint = "tranche.dev/mps";
+
 struct PoolWish {
   std::vector<dra::PreparedClaim> prepared;  // the claims of this node
   dra::Dropped dropped;                      // what this API server does not keep

@@ -188,5 +188,28 @@ TEST_F(ClaimPoolTest, TellsAnotherOrderFromOtherDevices) {
   EXPECT_FALSE(differ_in_order_alone(before, make_claim_pool(state_, {})));
 }
 
+TEST_F(ClaimPoolTest, AGpuThatMpsIsToServeGetsClaimsOnlyWhileItDoes) {
+  const std::string resource = "nvidia.com/gpu";
+  state_.claims.keepers.gpus[uuid(0)].mps = resource;
+  const auto taint = [&]() -> std::string {
+    const auto gpus = make_claim_pool(state_, {.evicting = {}}).gpus;
+    EXPECT_THAT(gpus[1].taints, IsEmpty());
+    if (gpus[0].taints.empty()) return "";
+    EXPECT_EQ(gpus[0].taints[0].effect, "NoSchedule");
+    return gpus[0].taints[0].key;
+  };
+  const auto health = [&] { return health_of(state_, {}, "gpu-n1")[0].reason; };
+  EXPECT_EQ(taint(), "tranche.dev/mps") << "no daemon is known";
+  auto& mps = state_.mps[{resource}];
+  mps.trouble = "the supervisor of its MPS control daemon has ended";
+  EXPECT_EQ(taint(), "tranche.dev/mps");
+  EXPECT_EQ(health(), mps.trouble);
+  mps.trouble.clear();
+  EXPECT_EQ(taint(), "tranche.dev/mps") << "it has the limits of the device plugin";
+  mps.service.open = true;
+  EXPECT_EQ(taint(), "");
+  EXPECT_EQ(health(), "");
+}
+
 }  // namespace
 }  // namespace tranche::agent::claim_pool_test

@@ -11,6 +11,7 @@
 #include "cluster/kinds.h"
 #include "cluster/resource_claim.h"
 #include "dra/joint.h"
+#include "dra/mps_together.h"
 #include "offer/devices.h"
 
 namespace tranche::agent {
@@ -32,12 +33,13 @@ std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>&
   return others;
 }
 
-// The claims of the same boot that have a tenant together with this one: few.
+// The claims of the same boot that have a tenant together with this one, or are of its Pod: few.
 std::vector<PreparedClaim> with_its_tenants(const std::map<std::string, PreparedClaim>& all,
                                             const PreparedClaim& claim) {
   std::vector<PreparedClaim> found;
   for (const auto& [uid, other] : all) {
-    if (uid != claim.uid && other.boot == claim.boot && dra::have_a_tenant_together(claim, other)) {
+    if (uid == claim.uid || other.boot != claim.boot) continue;
+    if (dra::have_a_tenant_together(claim, other) || dra::are_of_one_pod(claim, other)) {
       found.push_back(other);
     }
   }
@@ -133,7 +135,9 @@ Result<PreparedClaim> ClaimPreparer::store_and_make(ClaimStore::Locked& store, P
   if (stored) {
     claim = known->second;
   } else {
-    if (pod) dra::join_shares(claim, others_of(all, claim.uid, claim.boot), *pod);
+    const auto others = others_of(all, claim.uid, claim.boot);
+    if (pod) dra::join_shares(claim, others, *pod);
+    TRY(dra::check_mps_together(claim, others, pod ? &*pod : nullptr));
     TRY(store.put(claim));
     stored = true;
   }
@@ -147,17 +151,18 @@ Result<std::optional<cluster::Pod>> ClaimPreparer::pod_to_join(const PreparedCla
                                                                const ClaimNode& node) const {
   std::vector<PreparedClaim> others = ports_.book.all();
   std::erase_if(others, [&](const auto& one) { return one.boot != node.facts.boot; });
-  if (!ports_.pod || !dra::may_join(claim, others)) return std::nullopt;
+  const bool needed = dra::may_join(claim, others) ||
+                      (!claim.pod.empty() && !dra::check_mps_together(claim, others, nullptr));
+  if (!ports_.pod || !needed) return std::nullopt;
   const auto end = std::chrono::steady_clock::now() + kLongestPodWait;
   do {
     if (auto pod = ports_.pod(claim.pod)) return pod;
     std::this_thread::sleep_for(kPodRetry);
   } while (std::chrono::steady_clock::now() < end);
-  return fail(
-      Code::kUnavailable,
-      "the Pod has several shares of one GPU, and which of its containers have which is not "
-      "known yet",
-      "kubelet tries again; may the agent list and watch Pods?");
+  return fail(Code::kUnavailable,
+              "the Pod has several shares of one GPU, or of GPUs that MPS serves, and which of its "
+              "containers have which is not known yet",
+              "kubelet tries again; may the agent list and watch Pods?");
 }
 
 Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,

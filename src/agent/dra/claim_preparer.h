@@ -73,7 +73,7 @@ class ClaimPreparer final : public dra::Driver {
                                                      const std::string& uid,
                                                      const ClaimNode& node) const;
   Result<dra::PreparedClaim> plan(const dra::ClaimName& name, const ClaimNode& node) const;
-  // The claim's Pod, if two of its shares may go together.
+  // The claim's Pod, if two of its shares may go together, or may not as clients of MPS.
   Result<std::optional<cluster::Pod>> pod_to_join(const dra::PreparedClaim& claim,
                                                   const ClaimNode& node) const;
   Result<dra::PreparedClaim> take(const dra::PreparedClaim& claim, const ClaimNode& node,

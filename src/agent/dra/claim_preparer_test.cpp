@@ -28,6 +28,7 @@ constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
 constexpr const char* kOther = "1b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1b";
 constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
 constexpr const char* kPodUid = "2b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1c";
+constexpr const char* kMpsResource = "nvidia.com/gpu";
 constexpr const char* kShare2 = "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00";
 
 std::string claim_json(const std::string& name, const std::string& uid, const std::string& share,
@@ -104,6 +105,29 @@ class ClaimPreparerTest : public testing::Test {
                         .uid = kPodUid,
                         .containers = {{.name = "main", .claims = {{"a"}, {"b"}}}},
                         .claims = {{"a", "half", "t"}, {"b", "other", "t"}}};
+  }
+  // MPS shares the GPU, and its daemon serves unless there is a trouble.
+  void share_by_mps(const std::string& trouble = "", const std::string& resource = kMpsResource) {
+    auto node = *node_;
+    const auto& uuid = node.machine.gpus[0].uuid.value;
+    node.keepers.gpus[uuid] = {.enforcer = MemoryEnforcer::kMps, .mps = resource};
+    node.facts.mps = {{uuid, resource}};
+    node.facts.mps_troubles.clear();
+    if (!trouble.empty()) node.facts.mps_troubles = {{uuid, trouble}};
+    node.mps = {{resource, {.open = true}}};
+    node.mps_root = "/run/nvidia/mps";
+    node_ = std::make_shared<const ClaimNode>(std::move(node));
+  }
+  void share_no_more_by_mps() {
+    auto node = *node_;
+    node.keepers.gpus.clear();
+    node.facts.mps.clear();
+    node_ = std::make_shared<const ClaimNode>(std::move(node));
+  }
+  // "GPU-...=1000M"
+  std::string limit(int mib) const {
+    return fmt::format("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT={}={}M", node_->machine.gpus[0].uuid.value,
+                       mib);
   }
   std::string file_text(const char* uid) const {
     return FsRoot().read(cdi_ / fmt::format("k8s.gpu.nvidia.com-claim-{}.json", uid)).value();
@@ -552,6 +576,77 @@ TEST_F(ClaimPreparerTest, SharesWhoseContainersAreNotKnownWaitForTheNextCall) {
   EXPECT_THAT(records(), SizeIs(1));
   pod_ = pod;
   EXPECT_TRUE(driver.prepare(kOtherClaim));
+}
+
+// Only clients of MPS can use a GPU that it serves.
+TEST_F(ClaimPreparerTest, TheContainersOfAGpuThatMpsServesAreItsClients) {
+  share_by_mps();
+  auto driver = preparer();
+  const auto prepared = driver.prepare(kHalf);
+  ASSERT_TRUE(prepared) << prepared.error().message();
+  EXPECT_EQ(prepared->devices.at(0).mps, kMpsResource);
+  const auto file = file_text(kUid);
+  EXPECT_THAT(file, HasSubstr("CUDA_MPS_PIPE_DIRECTORY=/mps/nvidia.com/gpu/pipe"));
+  EXPECT_THAT(file, HasSubstr("/run/nvidia/mps/nvidia.com/gpu/pipe"));
+  EXPECT_THAT(file, HasSubstr("/run/nvidia/mps/shm"));
+  EXPECT_THAT(file, HasSubstr(limit(23034)));
+  EXPECT_THAT(file, HasSubstr("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50"));
+  const auto& held = tenants_.at(kShare);
+  EXPECT_EQ(held.devices.at(0).enforcer, MemoryEnforcer::kMps);
+  EXPECT_EQ(held.devices.at(0).permille, std::nullopt) << "MPS shares the compute";
+  EXPECT_EQ(held.priority, Priority::kLatencyCritical);
+}
+
+TEST_F(ClaimPreparerTest, WhileMpsDoesNotServeNothingIsPrepared) {
+  share_by_mps("its MPS control daemon does not serve");
+  auto driver = preparer();
+  const auto refused = driver.prepare(kHalf);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(refused.error().what,
+              HasSubstr("gpu-0: nvidia.com/gpu: its MPS control daemon does not serve"));
+  EXPECT_THAT(records(), IsEmpty());
+  share_by_mps();
+  EXPECT_TRUE(driver.prepare(kHalf)) << "kubelet tries again";
+  // What is prepared stays so, whatever becomes of the daemon.
+  share_by_mps("its MPS control daemon does not serve");
+  EXPECT_TRUE(driver.prepare(kHalf));
+}
+
+// Containers that start from now on have what the node has; the limiter holds them meanwhile.
+TEST_F(ClaimPreparerTest, WhenMpsComesOrGoesTheFilesOfPreparedClaimsFollow) {
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  EXPECT_THAT(file_text(kUid), testing::Not(HasSubstr("CUDA_MPS")));
+  share_by_mps();
+  ASSERT_TRUE(driver.prepare({"team", "other", kOther}));
+  ASSERT_TRUE(preparer().restore());
+  EXPECT_THAT(file_text(kUid), HasSubstr("CUDA_MPS_PIPE_DIRECTORY"));
+  EXPECT_EQ(tenants_.at(kShare).devices.at(0).permille, 500U) << "its processes may be no clients";
+  EXPECT_EQ(tenants_.at(kShare2).devices.at(0).permille, std::nullopt);
+  share_no_more_by_mps();
+  ASSERT_TRUE(preparer().restore());
+  for (const auto* const uid : {kUid, kOther}) {
+    EXPECT_THAT(file_text(uid), testing::Not(HasSubstr("CUDA_MPS"))) << uid;
+  }
+}
+
+// Of a variable that both files have, the last one counts, whichever that is.
+TEST_F(ClaimPreparerTest, BothFilesOfAJointTenantSayTheSumToMps) {
+  share_by_mps();
+  put_joint_claims();
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  EXPECT_THAT(file_text(kUid), HasSubstr(limit(10000)));
+  ASSERT_TRUE(driver.prepare(kOtherClaim));
+  for (const auto* const uid : {kUid, kOther}) {
+    EXPECT_THAT(file_text(uid), HasSubstr(limit(15000))) << uid;
+    EXPECT_THAT(file_text(uid), HasSubstr("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=60")) << uid;
+  }
+  ASSERT_TRUE(preparer().restore());
+  EXPECT_THAT(file_text(kUid), HasSubstr(limit(15000)));
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(file_text(kOther), HasSubstr(limit(5000)));
 }
 
 }  // namespace

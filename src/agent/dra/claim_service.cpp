@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/dra/claim_mps.h"
 #include "agent/dra/claim_pool.h"
 #include "agent/dra/claim_tenants.h"
 #include "agent/loop/leaving.h"
@@ -53,10 +54,18 @@ std::set<gpu::MigUuid> instances_of(const gpu::Machine& machine) {
   return all;
 }
 
+std::map<std::string, offer::MpsService> services_of(const State& state) {
+  std::map<std::string, offer::MpsService> services;
+  for (const auto& [resource, standing] : state.mps) {
+    services.emplace(resource.value, standing.service);
+  }
+  return services;
+}
+
 // Whether the files of prepared claims are made of the same.
 bool makes_the_same(const ClaimNode& a, const ClaimNode& b) {
   return a.files == b.files && a.limits == b.limits && a.options == b.options &&
-         a.keepers == b.keepers && a.hook == b.hook;
+         a.keepers == b.keepers && a.hook == b.hook && a.mps == b.mps && a.mps_root == b.mps_root;
 }
 
 }  // namespace
@@ -133,7 +142,20 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
   if (!takes) standing.held = book_.held();
   standing.keepers = offer::claim_keepers(state.config.tranche.limits, machine, wished);
   look_at_limits(standing);
+  look_at_mps(standing);
   return standing;
+}
+
+// A GPU that MPS shares is not cut.
+void ClaimService::look_at_mps(ClaimStanding& standing) const {
+  standing.known = book_.restored();
+  const auto by_mps = mps_resources(standing.keepers);
+  if (standing.cut) {
+    std::erase_if(*standing.cut, [&](const auto& gpu) { return by_mps.contains(gpu.value); });
+  }
+  const auto claims = book_.all();
+  standing.before_mps = describe_before_mps(claims, standing.keepers);
+  standing.after_mps = describe_after_mps(claims, standing.keepers);
 }
 
 void ClaimService::look_at_limits(ClaimStanding& standing) const {
@@ -174,8 +196,12 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
                     .boot = ports_.boot,
                     .no_limits = state.claims.no_limits,
                     .partitionable = state.claims.cut.value_or(std::set<gpu::GpuUuid>()),
+                    .mps = mps_resources(state.claims.keepers),
+                    .mps_troubles = mps_troubles(state),
                     .of_whole = state.config.tranche.limits.of(kWhole).enforcement},
           .keepers = state.claims.keepers,
+          .mps = services_of(state),
+          .mps_root = state.config.flags.mps_root,
           .hook = state.claims.hook};
 }
 

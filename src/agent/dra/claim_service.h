@@ -110,6 +110,7 @@ class ClaimService {
   ClaimPreparer::Ports preparer_ports();
   void stop();
   void look_at_limits(ClaimStanding& standing) const;
+  void look_at_mps(ClaimStanding& standing) const;
   void take_node(const Round& round);
   ClaimNode make_node(const State& state, CdiInputs inputs) const;
   void publish(TimePoint now);

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "agent/dra/claim_mps.h"
 #include "dra/claim_plan.h"
 #include "dra/joint.h"
 #include "offer/devices.h"
@@ -56,7 +57,10 @@ NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const Cl
     }
   }
   for (auto& tenant : tenants) {
-    tenant.limits = offer::kept_by(std::move(tenant.limits), node.keepers, false);
+    const bool client = is_client(tenant.id, claims, node.keepers);
+    tenant.limits = offer::enforced_by(std::move(tenant.limits), node.keepers, client);
+    tenant.by_mps = offer::computes_by_mps(tenant.limits, node.keepers, client);
+    tenant.client = client;
   }
   return result;
 }

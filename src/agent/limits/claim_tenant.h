@@ -31,6 +31,10 @@ struct ClaimTenant {
   // gives the rest of the device to others.
   std::vector<DeviceLimits> most;
   std::vector<offer::Device> devices;  // those of `limits` that the machine has
+  // Its containers are clients of MPS: a part of what they were promised stands in their
+  // environment, and cannot be raised while they run.
+  bool client = false;
+  bool by_mps = false;  // MPS shares the compute among them, not the limiter
   bool operator==(const ClaimTenant&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "agent/limits/tenant_store.h"
+#include "offer/claim_keeper.h"
 
 namespace tranche::agent {
 namespace {
@@ -95,18 +96,22 @@ constexpr Ceiling kOfClaimsConfiguration{
     "the claim and its configuration, and a Pod's annotation only lowers",
     "change the claim, or ask the operator: tranche limit set"};
 
-// kPermission: `after` is more than `most`.
+constexpr Ceiling kOfEnvironment{
+    "the container's environment, with which it was started as a client of MPS",
+    "start the container anew with a claim whose configuration asks for more"};
+
+// kPermission, or `code`: `after` is more than `most`.
 Result<void> check_lowers(const DeviceLimits& most, const DeviceLimits& after,
-                          const Ceiling& ceiling) {
+                          const Ceiling& ceiling, Code code = Code::kPermission) {
   if (most.memory && (!after.memory || *after.memory > *most.memory)) {
-    return fail(Code::kPermission,
+    return fail(code,
                 fmt::format("memory: {} is more than the {} of {}", mib(after.memory),
                             mib(most.memory), ceiling.of),
                 std::string(ceiling.remedy));
   }
   if (most.permille ? !after.permille || *after.permille > *most.permille
                     : after.weight > most.weight) {
-    return fail(Code::kPermission,
+    return fail(code,
                 fmt::format("compute: {} is more than the {} of {}", percent(after.permille),
                             percent(most.permille), ceiling.of),
                 std::string(ceiling.remedy));
@@ -198,6 +203,11 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
   return limits;
 }
 
+Result<limit::TenantLimits> promised_limits(const ClaimTenant& tenant) {
+  return tenant_limits(tenant.id, tenant.driver,
+                       tenant.by_mps ? offer::side_by_side(tenant.limits) : tenant.limits);
+}
+
 Result<limit::TenantLimits> with_claim_setting(const ClaimTenant& tenant,
                                                const LimitSetting& setting, Raising raising) {
   ASSIGN_OR_RETURN(const auto values, read(setting));
@@ -220,7 +230,11 @@ Result<limit::TenantLimits> with_claim_setting(const ClaimTenant& tenant,
     if (values.compute) set_compute(*values.compute, part);
     TRY(check_lowers(tenant.most.at(i), part, kOfClaim));
     if (raising == Raising::kRefused) TRY(check_lowers(promised, part, kOfClaimsConfiguration));
+    if (tenant.client) TRY(check_lowers(promised, part, kOfEnvironment, Code::kFailedPrecondition));
+    // A cap that was not set now is MPS' to keep.
+    if (tenant.by_mps && !values.compute) part.permille.reset();
   }
+  if (tenant.by_mps) limits.priority = Priority::kLatencyCritical;
   return limits;
 }
 

@@ -36,10 +36,14 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
                                          const std::map<std::string, PromisedElsewhere>& elsewhere,
                                          Raising raising = Raising::kAllowed);
 
+// What a claim's tenant is promised without a setting.
+Result<limit::TenantLimits> promised_limits(const ClaimTenant& tenant);
+
 // The same for a claim's tenant. Nobody raises it above what the claim consumed (`most`): the
 // scheduler has given the rest to others. A setting that may not raise stays below what the claim's
 // configuration has lowered, too. kPermission: it is more. kInvalidArgument: an impossible value,
-// or a class, which claims do not have. kFailedPrecondition: the machine does not have the device.
+// or a class, which claims do not have. kFailedPrecondition: the machine does not have the device,
+// or the container is a client of MPS and was started with less.
 Result<limit::TenantLimits> with_claim_setting(const ClaimTenant& tenant,
                                                const cluster::LimitSetting& setting,
                                                Raising raising);

@@ -196,5 +196,44 @@ TEST(WithSetting, SaysWhatToWrite) {
   }
 }
 
+// What a client of MPS was promised stands in its environment.
+TEST(WithClaimSetting, AClientOfMpsIsLoweredByTheLimiterAndNotRaised) {
+  ClaimTenant tenant{
+      .id = "t",
+      .driver = "gpu.nvidia.com",
+      .requests = {},
+      .limits = {.enforcement = Enforcement::kStrict,
+                 .devices = {{.uuid = "GPU-a",
+                              .memory = Bytes::from_mib(1000),
+                              .weight = 500,
+                              .permille = 500,
+                              .enforcer = MemoryEnforcer::kMps}}},
+      .most = {{.uuid = "GPU-a", .memory = Bytes::from_mib(2000), .weight = 800, .permille = 800}},
+      .devices =
+          {{.uuid = "GPU-a", .paths = {}, .unhealthy_reason = {}, .memory = Bytes::from_mib(4000)}},
+      .client = true,
+      .by_mps = true};
+  const auto promised = promised_limits(tenant).value();
+  EXPECT_EQ(promised.devices[0].permille, std::nullopt);
+  EXPECT_EQ(promised.priority, Priority::kLatencyCritical);
+
+  const auto memory = with_claim_setting(tenant, setting("500Mi"), Raising::kAllowed);
+  ASSERT_TRUE(memory) << memory.error().message();
+  EXPECT_EQ(memory->devices[0].memory, Bytes::from_mib(500));
+  EXPECT_EQ(memory->devices[0].permille, std::nullopt) << "MPS keeps it";
+  EXPECT_EQ(memory->priority, Priority::kLatencyCritical);
+  const auto compute = with_claim_setting(tenant, setting("", "20%"), Raising::kAllowed);
+  ASSERT_TRUE(compute) << compute.error().message();
+  EXPECT_EQ(compute->devices[0].permille, 200U);
+
+  const auto more = with_claim_setting(tenant, setting("1500Mi"), Raising::kAllowed);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(more.error().what, ::testing::HasSubstr("the container's environment"));
+  EXPECT_FALSE(with_claim_setting(tenant, setting("", "60%"), Raising::kAllowed));
+  tenant.client = tenant.by_mps = false;
+  EXPECT_TRUE(with_claim_setting(tenant, setting("1500Mi"), Raising::kAllowed));
+}
+
 }  // namespace
 }  // namespace tranche::agent::limit_setting_rules_test

@@ -232,7 +232,7 @@ bool TenantManager::follow_claim(const ClaimTenant& claim, const std::vector<Cla
   if (claim.limits.devices.empty()) return false;
   const auto now = tenants_.get(claim.id);
   if (!now && now.error().code == Code::kNotFound) return false;
-  auto wanted = tenant_limits(claim.id, claim.driver, claim.limits);
+  auto wanted = promised_limits(claim);
   if (settings_->contains(claim.id)) {
     auto tried = set_claim(claim, all);
     if (!tried.empty() && tried.back()) wanted = tried.back();

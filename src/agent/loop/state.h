@@ -50,9 +50,10 @@ inline constexpr std::string_view kMpsRemedy =
 
 // The state of the control daemon of a resource that MPS shares.
 struct MpsStanding {
-  std::string trouble;        // why it does not serve; empty: it does
-  offer::MpsService service;  // how it serves, or served last
-  bool has_served = false;    // since the configuration shares the resource this way
+  std::string trouble;              // why it does not serve; empty: it does
+  offer::MpsService service;        // how it serves, or served last
+  bool has_served = false;          // since the configuration shares the resource this way
+  std::set<std::string> gpus = {};  // that it serves, or is to
   bool operator==(const MpsStanding&) const = default;
 };
 
@@ -91,6 +92,12 @@ struct ClaimStanding {
   // the configuration asks for it.
   offer::ClaimKeepers keepers;
   std::optional<cdi::Hook> hook;
+  // False: what claims hold is not known yet.
+  bool known = true;
+  // For people: which claims' containers were made for another sharing of their GPU than there is
+  // now. Empty: none.
+  std::string before_mps;
+  std::string after_mps;
   // In mode device-plugin: devices that claims of earlier still hold, and the claim, by UUID.
   std::map<std::string, std::string> held;
   std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "agent/config/cluster_node.h"
@@ -22,6 +23,7 @@
 #include "base/said_once.h"
 #include "base/watch.h"
 #include "host/child.h"
+#include "mps/open_file.h"
 #include "mps/ready_file.h"
 #include "nvml/connection.h"
 #include "nvml/control.h"
@@ -183,7 +185,7 @@ class MpsControl {
   }
 
   Result<void> watch_pause() {
-    ASSIGN_OR_RETURN(pause_watch_, Watch::open({pause_.file()}));
+    ASSIGN_OR_RETURN(pause_watch_, Watch::open({pause_.file(), mps::open_file(tools_.root)}));
     return loop_->on_readable(pause_watch_->fd(), [this] { (void)pause_watch_->drain(); });
   }
 
@@ -241,6 +243,7 @@ class MpsControl {
   void on_turn() {
     if (config_due_ && *config_due_ <= SteadyClock::now()) on_config_change();
     heed_pause();
+    if (look_at_open()) plan();
     supervisor_->tick(SteadyClock::now());
     supervisor_->pass_on_logs();
   }
@@ -273,6 +276,19 @@ class MpsControl {
     plan();
   }
 
+  // Whether the agent has other resources than before whose limits are to be left open.
+  bool look_at_open() {
+    const auto open = mps::read_open(tools_.root);
+    if (!open) {
+      if (said_.is_news("open", open.error().what)) log_.error(open.error());
+      return false;
+    }
+    said_.forget("open");
+    if (*open == open_) return false;
+    open_ = *open;
+    return true;
+  }
+
   void plan() {
     if (!machine_ || pause_.is_on()) return;
     const auto& config = config_.config();
@@ -284,8 +300,10 @@ class MpsControl {
       return;
     }
     say(*offer);
-    const auto plan =
-        mps::make_plan(*machine_, *offer, rules_->settle(config.tranche.mps, *machine_, *offer));
+    look_at_open();
+    const auto rules = rules_->settle(config.tranche.mps, *machine_, *offer);
+    const auto plan = mps::make_plan(*machine_, *offer, rules, open_);
+    rules_->say_open(rules, plan);
     const auto* none =
         plan.empty() ? "the configuration shares nothing by MPS (sharing.mps): no daemon is needed"
                      : "";
@@ -315,6 +333,7 @@ class MpsControl {
   std::optional<Watch> pause_watch_;
   std::optional<SteadyClock::time_point> config_due_;  // as the agent's
   std::optional<gpu::Machine> machine_;
+  std::set<std::string> open_;  // mps::read_open()
   std::optional<MpsSupervisor> supervisor_;
   std::optional<MpsRules> rules_;
   SaidOnce said_;

@@ -70,6 +70,7 @@ MpsDaemon::MpsDaemon(const MpsTools& tools, mps::Daemon daemon)
       environment_(mps::environment_of(tools.root, daemon_)) {
   service_.protocol = protocol_.number();
   service_.namespaces = protocol_.has_namespaces();
+  service_.open = daemon_.open;
 }
 
 Result<void> MpsDaemon::begin() {
@@ -79,12 +80,16 @@ Result<void> MpsDaemon::begin() {
   TRY(make_folders());
   TRY(launch());
   if (mps::has_partitions(daemon_)) TRY(make_partitions());
+  ASSIGN_OR_RETURN(auto mark, mps::ReadyFile::put(paths_.started, gpus(), service_));
+  started_.emplace(std::move(mark));
+  return {};
+}
+
+std::vector<std::string> MpsDaemon::gpus() const {
   std::vector<std::string> gpus;
   gpus.reserve(daemon_.devices.size());
   for (const auto& device : daemon_.devices) gpus.push_back(device.uuid);
-  ASSIGN_OR_RETURN(auto mark, mps::ReadyFile::put(paths_.started, gpus, service_));
-  started_.emplace(std::move(mark));
-  return {};
+  return gpus;
 }
 
 Result<void> MpsDaemon::claim_gpus() const {
@@ -194,8 +199,10 @@ Result<void> MpsDaemon::retune(mps::Daemon wanted) {
       if (const auto told = order(one); !told) tools_.log.warn(told.error());
     }
   }
+  const bool news = wanted.open != daemon_.open;
   daemon_ = std::move(wanted);
-  return {};
+  service_.open = daemon_.open;
+  return news && started_ ? started_->renew(gpus(), service_) : Result<void>();
 }
 
 void MpsDaemon::pass_on_log() {

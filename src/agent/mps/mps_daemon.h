@@ -71,6 +71,7 @@ class MpsDaemon {
   Result<void> launch() const;
   Result<void> await(const mps::Question& question) const;
   Result<void> make_partitions();
+  std::vector<std::string> gpus() const;
   Result<std::string> order(const mps::Order& order) const;
   void quit();
   void kill_remaining() const;

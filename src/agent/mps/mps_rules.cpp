@@ -23,6 +23,17 @@ config::MpsControlRules MpsRules::settle(const config::MpsControlRules& wanted,
   return settled.rules;
 }
 
+void MpsRules::say_open(const config::MpsControlRules& rules, const mps::Plan& plan) {
+  if (std::holds_alternative<std::monostate>(rules.sm_partitions)) return;
+  for (const auto& daemon : plan) {
+    if (!daemon.open) continue;
+    fall_back(fmt::format(
+        "tranche.mps.smPartitions: not for claims, which have shares of any size; while claims get "
+        "the GPUs of {}, its clients are limited by percentages",
+        daemon.resource.value));
+  }
+}
+
 std::optional<mps::Capability> MpsRules::ask_version() {
   if (capability_) return capability_;
   const auto version = tools_.control({"-v"}, {}, "");

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "gpu/machine.h"
 #include "mps/capability.h"
+#include "mps/plan.h"
 #include "offer/offer.h"
 
 namespace tranche::agent {
@@ -26,6 +27,9 @@ class MpsRules {
   // resource is shared by MPS or no rules are wanted.
   config::MpsControlRules settle(const config::MpsControlRules& wanted, const gpu::Machine& machine,
                                  const offer::Offer& offer);
+  // Says of which resources of the plan static SM partitions are not made, because claims have
+  // them.
+  void say_open(const config::MpsControlRules& rules, const mps::Plan& plan);
   // True: the program could not be asked, so the next settle() may return other rules.
   bool is_open() const { return is_open_; }
 

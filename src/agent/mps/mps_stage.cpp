@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kEndsForMig = "its MPS control daemon ends for a change of the MIG layout";
 
+constexpr const char* kOpen = "its MPS control daemon sets no limits, for claims have GPUs of it";
+
 // The daemon's supervisor looks at hardware and configuration by itself. Until it has seen what
 // this agent has, the daemon that runs is about to end. A GPU that is lost need not be served: a
 // supervisor that began since does not know it.
@@ -28,6 +30,15 @@ std::string other_gpus(const std::filesystem::path& started, const offer::Resour
   return "its MPS control daemon serves other GPUs than it shall, and is to be started anew";
 }
 
+// Why its devices are not handed out; empty: they are. In mode `dra` none is.
+std::string trouble_of(const State& state, const config::ResourceName& name,
+                       const MpsStanding& standing) {
+  const bool fails = !standing.trouble.empty();
+  if (fails && state.mig.mps.contains(name.value)) return kEndsForMig;
+  if (fails || !standing.service.open) return standing.trouble;
+  return state.claims.mode == cluster::NodeMode::kDra ? "" : kOpen;
+}
+
 }  // namespace
 
 void MpsInput::look(const offer::Offer& wished, State& state) {
@@ -39,6 +50,7 @@ void MpsInput::look(const offer::Offer& wished, State& state) {
     if (const auto known = state.mps.find(resource.name); known != state.mps.end()) {
       standing = known->second;
     }
+    standing.gpus = offer::mps_gpus(resource);
     standing.trouble = mps::trouble_of(started);
     if (standing.trouble.empty()) standing.trouble = other_gpus(started, resource);
     if (!standing.trouble.empty()) continue;
@@ -75,8 +87,7 @@ offer::Offer offer_what_mps_serves(const State& state, offer::Offer offer) {
     const auto found = state.mps.find(resource.name);
     if (found == state.mps.end()) continue;
     resource.mps = found->second.service;
-    const bool ends = !found->second.trouble.empty() && state.mig.mps.contains(resource.name.value);
-    const std::string reason = ends ? kEndsForMig : found->second.trouble;
+    const auto reason = trouble_of(state, resource.name, found->second);
     for (auto& device : resource.devices) {
       if (device.healthy()) device.unhealthy_reason = reason;
     }

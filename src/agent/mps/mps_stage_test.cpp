@@ -123,5 +123,18 @@ TEST_F(MpsStageTest, TheStageItselfSeesNothingButItsState) {
   EXPECT_THAT(offer.resources, SizeIs(1)) << "nothing is known of its daemon";
 }
 
+// Its limits are open, and the device plugin's containers bring none of their own.
+TEST_F(MpsStageTest, WhatIsOpenForClaimsIsNotHandedOutUntilItIsSetAgain) {
+  serve();
+  auto offer = offered(shared_by_mps());
+  ASSERT_THAT(offer.resources, SizeIs(1));
+  EXPECT_TRUE(offer.resources[0].devices[0].healthy());
+  ASSERT_TRUE(daemon_->renew({}, {.open = true}));
+  offer = offered(shared_by_mps());
+  EXPECT_THAT(offer.resources.at(0).devices[0].unhealthy_reason, HasSubstr("claims have GPUs"));
+  ASSERT_TRUE(daemon_->renew({}, {}));
+  EXPECT_TRUE(offered(shared_by_mps()).resources.at(0).devices[0].healthy());
+}
+
 }  // namespace
 }  // namespace tranche::agent::mps_stage_test

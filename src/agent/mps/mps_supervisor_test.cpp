@@ -362,5 +362,25 @@ TEST_F(SupervisorTest, EndsWhatNobodySupervisesBeforeItStarts) {
   EXPECT_TRUE(is_ready());
 }
 
+TEST_F(SupervisorTest, ADaemonWhoseLimitsAreLeftToClaimsSaysSoAndRunsOn) {
+  auto daemon = daemon_of("gpu", "GPU-a");
+  follow({daemon});
+  const auto started = dir_.path() / "nvidia.com/gpu/.started";
+  EXPECT_FALSE(mps::service_of(started).open);
+  auto open = daemon;
+  open.open = true;
+  open.thread_percentage = 100;
+  open.devices[0].limit_mib.reset();
+  program_.take();
+  follow({open});
+  EXPECT_TRUE(mps::service_of(started).open);
+  EXPECT_THAT(program_.take(),
+              ElementsAre("gpu: set_default_device_pinned_mem_limit 0 16384M",
+                          "gpu: set_default_active_thread_percentage 100", "gpu: get_server_list"));
+  follow({daemon});
+  EXPECT_FALSE(mps::service_of(started).open);
+  EXPECT_EQ(mps::trouble_of(started), "");
+}
+
 }  // namespace
 }  // namespace tranche::agent::mps_supervisor_test

@@ -111,7 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
         Accepted{"runtime_hook_of_nothing",
                  "{enforcement: off, runtimeHook: true}",
                  [](LimitTable& out) { out.general = {.runtime_hook = true}; },
-                 {"f.yaml:2: tranche.limits.runtimeHook: with enforcement off no container"}},
+                 {"f.yaml:2: tranche.limits.runtimeHook: with enforcement off only containers with "
+                  "claims"}},
         Accepted{"kernel_limits_of_nothing",
                  "{enforcement: account, kernelLimits: true}",
                  [](LimitTable& out) {

@@ -47,15 +47,17 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
                   "add 'policy: priority', or remove the key");
   }
   if (written.kernel_limits_line > 0 && settled.kernel_limits && !settled.wants_kernel()) {
-    problems.warn(where(written.kernel_limits_line, "kernelLimits"),
-                  "nothing here limits memory, so there is nothing for the kernel to keep",
-                  "write enforcement strict or elastic and a memory limit, or remove the key");
+    problems.warn(
+        where(written.kernel_limits_line, "kernelLimits"),
+        "nothing here limits memory, so the kernel keeps that of claims alone (mode dra)",
+        "nothing, if that is meant; else write enforcement strict or elastic and a memory "
+        "limit");
   }
   if (written.runtime_hook_line > 0 && settled.runtime_hook &&
       written.enforcement == Enforcement::kOff) {
     problems.warn(where(written.runtime_hook_line, "runtimeHook"),
-                  "with enforcement off no container gets the hook",
-                  "write another enforcement, or remove the key");
+                  "with enforcement off only containers with claims get the hook (mode dra)",
+                  "nothing, if that is meant; else write another enforcement");
   }
 }
 

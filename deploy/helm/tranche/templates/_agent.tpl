@@ -179,8 +179,9 @@ has one path in both, because containers with limits mount from it. */}}
 {{- $folders = append $folders (dict "name" "driver-root" "host" ($v.nvidiaDriverRoot | default "/") "path" "/driver-root" "type" "Directory" "readOnly" true "mountPropagation" "HostToContainer") -}}
 {{- end -}}
 {{- if $s.mps -}}
-{{- /* Its lock is asked for where MIG instances are made, and who locks a file has to write it. */ -}}
-{{- $folders = append $folders (dict "name" "mps-root" "host" $v.mps.root "path" "/mps" "type" "DirectoryOrCreate" "readOnly" (not (or $s.migManager $s.dynamicMig))) -}}
+{{- /* Its lock is asked for where MIG instances are made, and who locks a file has to write it. Where claims are served
+       the daemons are told so by a file. */ -}}
+{{- $folders = append $folders (dict "name" "mps-root" "host" $v.mps.root "path" "/mps" "type" "DirectoryOrCreate" "readOnly" (not (or $s.migManager $s.dra))) -}}
 {{- end -}}
 {{- if $s.volumeMounts -}}
 {{- $folders = append $folders (dict "name" "all-devices" "host" "/dev/null" "path" "/var/run/nvidia-container-devices/all" "type" "CharDevice") -}}

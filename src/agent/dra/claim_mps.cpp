@@ -1,0 +1,120 @@
+#include "agent/dra/claim_mps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/first_few.h"
+#include "dra/joint.h"
+
+namespace tranche::agent {
+namespace {
+
+using dra::PreparedClaim;
+using dra::PreparedDevice;
+
+constexpr const char* kNoDaemon = "its MPS control daemon does not serve";
+constexpr const char* kNotOpen =
+    "its MPS control daemon has the limits of the device plugin's containers; it leaves them to "
+    "claims when none of these holds a GPU of the resource, if it is one of this release";
+constexpr std::size_t kMostNames = 5;
+
+// The claims with a device of which `is_meant`.
+std::string names_of(const std::vector<PreparedClaim>& claims, auto is_meant) {
+  std::vector<std::string> names;
+  for (const auto& claim : claims) {
+    if (std::ranges::any_of(claim.devices, is_meant)) {
+      names.push_back(fmt::format("{}/{}", claim.ns, claim.name));
+    }
+  }
+  std::ranges::sort(names);
+  return names.empty() ? std::string() : first_few(names, kMostNames);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> mps_resources(const offer::ClaimKeepers& keepers) {
+  std::map<std::string, std::string> resources;
+  for (const auto& [uuid, keeper] : keepers.gpus) {
+    if (!keeper.mps.empty()) resources.emplace(uuid, keeper.mps);
+  }
+  return resources;
+}
+
+std::map<std::string, std::string> mps_troubles(const State& state) {
+  std::map<std::string, std::string> troubles;
+  for (const auto& [uuid, resource] : mps_resources(state.claims.keepers)) {
+    const auto found = state.mps.find({resource});
+    if (found == state.mps.end()) {
+      troubles.emplace(uuid, kNoDaemon);
+    } else if (!found->second.trouble.empty()) {
+      troubles.emplace(uuid, found->second.trouble);
+    } else if (!found->second.service.open) {
+      troubles.emplace(uuid, kNotOpen);
+    }
+  }
+  return troubles;
+}
+
+bool is_client(const PreparedDevice& device, const offer::ClaimKeepers& keepers) {
+  return !device.mps.empty() && device.mps == keepers.of(device.uuid).mps;
+}
+
+bool is_client(const std::string& tenant, const std::vector<PreparedClaim>& claims,
+               const offer::ClaimKeepers& keepers) {
+  bool client = false;
+  for (const auto& claim : claims) {
+    for (const auto& device : claim.devices) {
+      if (dra::tenant_of(claim, device) != tenant) continue;
+      if (!is_client(device, keepers)) return false;
+      client = true;
+    }
+  }
+  return client;
+}
+
+std::optional<offer::MpsClient> client_of(const PreparedClaim& claim, const PreparedDevice& device,
+                                          const std::vector<PreparedClaim>& all,
+                                          const ClaimNode& node) {
+  const auto resource = node.keepers.of(device.uuid).mps;
+  if (resource.empty() || device.admin_access) return std::nullopt;
+  std::map<std::string, DeviceLimits> parts;  // of shares of one GPU their sum
+  for (const auto& other : claim.devices) {
+    if (other.request != device.request || !other.limits) continue;
+    const auto joint = dra::joint_limits(dra::tenant_of(claim, other), all);
+    if (!joint.devices.empty()) parts.emplace(other.uuid, joint.devices.front());
+  }
+  std::vector<DeviceLimits> limits;
+  for (auto& [uuid, part] : parts) limits.push_back(std::move(part));
+  const auto service = node.mps.find(resource);
+  return offer::mps_client(resource,
+                           service == node.mps.end() ? offer::MpsService() : service->second,
+                           node.mps_root, limits);
+}
+
+std::string describe_before_mps(const std::vector<PreparedClaim>& claims,
+                                const offer::ClaimKeepers& keepers) {
+  const auto names = names_of(claims, [&](const PreparedDevice& device) {
+    return !device.admin_access && device.mps.empty() && !keepers.of(device.uuid).mps.empty();
+  });
+  if (names.empty()) return {};
+  return fmt::format(
+      "claims prepared before MPS served their GPU: {}; processes of their containers are no "
+      "clients of MPS, and the GPU takes no others: restart the containers, or delete the Pods",
+      names);
+}
+
+std::string describe_after_mps(const std::vector<PreparedClaim>& claims,
+                               const offer::ClaimKeepers& keepers) {
+  const auto names = names_of(claims, [&](const PreparedDevice& device) {
+    return !device.mps.empty() && !is_client(device, keepers);
+  });
+  if (names.empty()) return {};
+  return fmt::format(
+      "claims prepared for MPS, which serves their GPU no longer (another sharing): {}; their "
+      "processes have lost it, and the limiter holds those that start: restart the containers, or "
+      "delete the Pods",
+      names);
+}
+
+}  // namespace tranche::agent

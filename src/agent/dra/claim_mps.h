@@ -1,0 +1,46 @@
+#pragma once
+// Claims on GPUs that MPS serves: which GPUs those are, whether they can be used now, and whose
+// containers are clients. Pure. Why so: docs/decisions/0044-ladder-of-claims.md.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/dra/claim_node.h"
+#include "agent/loop/state.h"
+#include "dra/prepared.h"
+#include "offer/claim_keeper.h"
+#include "offer/mps.h"
+
+namespace tranche::agent {
+
+// The resources whose MPS control daemons serve GPUs, or are to, by the GPUs' UUIDs.
+std::map<std::string, std::string> mps_resources(const offer::ClaimKeepers& keepers);
+
+// Why such a GPU cannot be used by claims now, by its UUID: its daemon does not serve, or has other
+// limits for its clients than claims need.
+std::map<std::string, std::string> mps_troubles(const State& state);
+
+// Whether the containers of the device are clients of the daemon that serves it now.
+bool is_client(const dra::PreparedDevice& device, const offer::ClaimKeepers& keepers);
+// The same of a tenant of these claims.
+bool is_client(const std::string& tenant, const std::vector<dra::PreparedClaim>& claims,
+               const offer::ClaimKeepers& keepers);
+
+// What makes the containers of the device clients of the daemon that serves it; nullopt: MPS does
+// not serve it. `all`: the claims that have a tenant together with `claim`, and itself. It says
+// what the containers may use of all GPUs of the device's request, for a container has them
+// together.
+std::optional<offer::MpsClient> client_of(const dra::PreparedClaim& claim,
+                                          const dra::PreparedDevice& device,
+                                          const std::vector<dra::PreparedClaim>& all,
+                                          const ClaimNode& node);
+
+// For people: the claims whose containers were made before MPS served their GPU, and those whose
+// daemon serves it no longer. Empty: none.
+std::string describe_before_mps(const std::vector<dra::PreparedClaim>& claims,
+                                const offer::ClaimKeepers& keepers);
+std::string describe_after_mps(const std::vector<dra::PreparedClaim>& claims,
+                               const offer::ClaimKeepers& keepers);
+
+}  // namespace tranche::agent
