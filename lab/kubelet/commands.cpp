@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "lab/kubelet/claims.h"
 #include "lab/kubelet/json.h"
 
 namespace tranche::lab {
@@ -124,6 +125,21 @@ Reply preferred_raw(Kubelet& kubelet, const json& command) {
   return json{{"ids", ids}};
 }
 
+Claim claim_from_json(const json& command) {
+  return {.ns = command.at("namespace"), .name = command.at("name"), .uid = command.at("uid")};
+}
+
+Reply prepare(Kubelet& /*kubelet*/, const json& command) {
+  ASSIGN_OR_RETURN(const auto names, prepare_claim(command.at("socket").get<std::string>(),
+                                                   claim_from_json(command)));
+  return json{{"cdi", names}};
+}
+
+Reply unprepare(Kubelet& /*kubelet*/, const json& command) {
+  return no_data(
+      unprepare_claim(command.at("socket").get<std::string>(), claim_from_json(command)));
+}
+
 Reply fault(Kubelet& kubelet, const json& command) {
   const std::string wish = command.at("register");
   if (wish == "none") {
@@ -176,6 +192,8 @@ constexpr std::array kCommands = {
     Command{"stream-count", "", stream_count},
     Command{"allocate-raw", "resource, ids", allocate_raw},
     Command{"preferred-raw", "resource, available, must_include, size", preferred_raw},
+    Command{"prepare-claim", "socket (of a DRA driver), namespace, name, uid", prepare},
+    Command{"unprepare-claim", "socket, namespace, name, uid", unprepare},
     Command{"fault", "register: none, hang or error", fault},
     Command{"api-server", "away: true or false", api_server},
     Command{"stop", "", stop},

@@ -1,0 +1,251 @@
+"""What holds a claim's containers to their share: the driver's kernel limits, MPS, the limiter. On a real API server
+and simulated GPUs; skipped where the lab's programs are not built (lab/build/build)."""
+
+import json
+import os
+import pathlib
+import shutil
+import sys
+
+import pytest
+
+from claims import Claims
+from client import CLIENT, LIMITER, Client
+from mps import ROOT_ON_HOST, Mps, entry, mps
+from node import GPU, sharing
+from programs import BUILD, ROOT, KubeletError, wait_until
+
+sys.path.append(str(ROOT / "tests" / "chart"))
+from api_server import running_server  # noqa: E402
+
+CONTROL = BUILD / "sim" / "nvidia-cuda-mps-control"
+OUT_OF_MEMORY, DEVICE_UNAVAILABLE = 2, 46
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running_server(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+def notes(server, node: str, reason: str) -> list:
+    return [
+        event["note"]
+        for event in server.request("GET", EVENTS)["items"]
+        if event["reason"] == reason and event["regarding"]["name"] == node
+    ]
+
+
+@pytest.fixture
+def library(tmp_path) -> pathlib.Path:
+    """Stands for libtranche-limit.so and the hook's program: the agent does not look into them."""
+    file = tmp_path / "libtranche-limit.so"
+    file.write_bytes(b"\x7fELF of this release")
+    shutil.copy(file, tmp_path / "tranche-limit-hook")
+    return file
+
+
+def test_the_kernel_keeps_a_share_where_node_and_driver_can(server, node, library):
+    here = node("h200-r615")
+    claims = Claims(server, here, "kernel")
+    limits = {"enforcement": "off", "kernelLimits": True, "runtimeHook": True}
+    config = json.dumps({"version": "v1", "tranche": {"limits": limits}})
+    library = f"--limit-library={library}"
+    agent = claims.agent(library, config=config)
+    agent.wait_log("memory of claims is kept by the limiter, not by kernel limits: .* version 2 alone")
+    claims.wait_taints()
+    claim = claims.allocate("kernel-half", "40Gi", 50)
+    claims.prepare(claim)
+    assert "memoryBy" not in claims.part(claim)
+    server.wait(lambda: notes(server, "kernel", "NoKernelLimits"), "the Event")
+    [hook] = claims.edits(claim)["hooks"]
+    assert (hook["hookName"], hook["args"][1]) == ("createRuntime", "--tenants")
+    assert pathlib.Path(hook["path"]).exists()
+    assert agent.stop() == 0
+
+    # The next agent has what the kernel needs.
+    groups = here.host / "sys/fs/cgroup"
+    groups.mkdir(parents=True)
+    (groups / "cgroup.controllers").write_text("dmem\n")
+    agent = claims.agent(library, config=config)
+    claims.wait_taints()
+    more = claims.allocate("kernel-more", "20Gi", 10)
+    claims.prepare(more)
+    assert claims.part(more)["memoryBy"] == "kernel"
+    assert claims.part(more)["permille"] == 100
+    assert "not by kernel limits" not in agent.log
+
+    # Without the wish both go, also the hook of claims that are prepared.
+    claims.configure({"version": "v1"})
+    wait_until(lambda: "hooks" not in claims.edits(more), "the claim's file is made anew")
+    for one in (claim, more):
+        claims.unprepare(one)
+    assert not here.promises()
+    claims.forget(claim, more)
+
+
+@pytest.fixture
+def shared(server, node, request):
+    if not (CONTROL.exists() and CLIENT.exists()):
+        pytest.skip("no simulated nvidia-cuda-mps-control is built")
+    one = Mps(node("l20"), CONTROL)
+    # A node of its own: slices of an agent that has gone stay.
+    one.name = f"node-{abs(hash(request.node.name)):x}"
+    one.claims = Claims(server, one.node, one.name)
+    one.clients = []
+
+    def serve(*arguments: object, **options):
+        mine = (f"--mps-dir={one.dir}", f"--mps-root={ROOT_ON_HOST}", f"--limit-library={LIMITER}")
+        arbiter = f"--arbiter-state-dir={one.node.dir / 'arbiter'}"
+        return one.claims.agent(*mine, arbiter, *arguments, **options)
+
+    def client(claim: dict) -> Client:
+        envs = {**one.claims.environment_of(claim), "CUDA_MPS_PIPE_DIRECTORY": one.pipe(GPU)}
+        one.clients.append(Client({**one.node.env, **envs}, one.claims.tenant(claim)))
+        return one.clients[-1]
+
+    one.serve, one.client = serve, client
+    yield one
+    for program in one.clients:
+        program.end()
+    one.node.end_programs()
+    one.kill_daemons()
+
+
+def test_claims_get_what_mps_serves_as_its_clients(server, shared):
+    claims, kubelet = shared.claims, shared.node.kubelet
+    config = mps(entry("gpu", 4))
+    agent = shared.serve(config=config)
+    claims.wait_taints("tranche.dev/mps")
+    first = claims.allocate("mps-first", "10Gi", 25)
+    with pytest.raises(KubeletError, match="gpu-0: nvidia.com/gpu: its MPS control daemon does not serve"):
+        claims.prepare(first)
+
+    supervisor = shared.supervisor()
+    claims.wait_taints()
+    supervisor.wait_log("100% of the threads, memory all of GPU 0")
+    assert not kubelet.node().get(GPU), "nothing is the device plugin's"
+    claims.prepare(first)
+    [uuid] = shared.node.uuids()
+    pipe = f"/mps/{GPU}/pipe"
+    told = claims.environment_of(first)
+    assert told["CUDA_MPS_PIPE_DIRECTORY"] == pipe
+    assert told["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] == f"{uuid}=10240M"
+    assert told["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] == "25"
+    mounts = claims.mounts_of(first)
+    assert (mounts[pipe], mounts["/dev/shm"]) == (f"{ROOT_ON_HOST}/{GPU}/pipe", f"{ROOT_ON_HOST}/shm")
+    part = claims.part(first)
+    assert (part["memoryBy"], part["memoryBytes"], part["priority"]) == ("mps", 10 << 30, "latency-critical")
+    assert "permille" not in part
+
+    # The daemon dies: its GPU takes no claim until it is back, and what is prepared stays.
+    os.kill(shared.pid(GPU), 9)
+    supervisor.wait_log("is started anew")
+    assert supervisor.stop() == 0
+    claims.wait_taints("tranche.dev/mps")
+    second = claims.allocate("mps-second", "20Gi", 50)
+    with pytest.raises(KubeletError, match="does not serve"):
+        claims.prepare(second)
+    assert claims.prepare(first), "kubelet may ask again"
+    supervisor = shared.supervisor()
+    claims.wait_taints()
+
+    # So does the agent.
+    assert agent.stop() == 0
+    agent = shared.serve()
+    claims.wait_taints()
+    assert claims.prepare(first) and claims.prepare(second)
+
+    # Without MPS the limiter keeps both parts, and containers that start are no clients.
+    claims.configure({"version": "v1"})
+    wait_until(lambda: "CUDA_MPS_PIPE_DIRECTORY" not in claims.environment_of(first), "the files are made anew")
+    server.wait(lambda: notes(server, shared.name, "MpsGrantStale"), "the Event")
+    [note] = notes(server, shared.name, "MpsGrantStale")
+    assert "default/mps-first, default/mps-second" in note
+    wait_until(lambda: claims.part(first).get("permille") == 250, "the limiter has the compute again")
+    assert claims.part(second)["permille"] == 500
+    for one in (first, second):
+        claims.unprepare(one)
+    claims.forget(first, second)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
+def test_two_claims_run_at_once_and_each_is_held_to_its_memory(shared):
+    claims = shared.claims
+    shared.serve(config=mps(entry("gpu", 4)))
+    shared.supervisor()
+    claims.wait_taints()
+    sizes = {"one": 10, "two": 20}
+    both = {name: claims.allocate(f"at-once-{name}", f"{gib}Gi", gib) for name, gib in sizes.items()}
+    for claim in both.values():
+        claims.prepare(claim)
+    tenants = claims.tenant(both["one"]).parent
+    arbiter = shared.node.start(
+        "arbiter", f"--tenants={tenants}", f"--state-dir={shared.node.dir / 'arbiter'}"
+    )
+    for claim in both.values():
+        wait_until((claims.tenant(claim) / "arbiter.sock").exists, "the arbiter serves")
+    clients = {name: shared.client(claim).joined() for name, claim in both.items()}
+    assert {client("mps") for client in clients.values()} == {(0, 1)}
+    for name, gib in sizes.items():
+        assert clients[name]("allocate", (gib << 10) - 1000) == 0, name
+    for name in sizes:
+        assert clients[name]("allocate", 2000) == OUT_OF_MEMORY, name
+        assert clients[name]("spin", 1_000_000) == 0
+    # A second process of a container has what the first one left.
+    other = shared.client(both["two"]).joined()
+    assert other("allocate", 10000) == OUT_OF_MEMORY
+    # Who does not go through MPS finds the GPU taken.
+    shared.clients.append(Client(shared.node.env))
+    assert (shared.clients[-1]("init"), shared.clients[-1]("context")) == (0, DEVICE_UNAVAILABLE)
+    assert arbiter.stop() == 0
+    for claim in both.values():
+        claims.unprepare(claim)
+    claims.forget(*both.values())
+
+
+def test_the_daemons_limits_change_hands_with_the_mode(shared):
+    claims, node = shared.claims, shared.node
+    claims.set_mode("device-plugin")
+    shared.serve(config=mps(entry("gpu", 4)))
+    supervisor = shared.supervisor()
+    node.kubelet.wait(GPU, allocatable=4)
+    quarter = "25% of the threads, memory 11517M of GPU 0"
+    supervisor.wait_log(quarter)
+
+    # A container of the device plugin keeps its limits until it has ended.
+    node.kubelet.admit("plugin", {GPU: 1})
+    claims.set_mode("dra")
+    node.kubelet.wait(GPU, allocatable=0)
+    assert claims.devices() == {}
+    node.kubelet.ask("remove", pod="plugin")
+    claims.wait_taints()
+    supervisor.wait_log("has new limits.*100% of the threads")
+
+    claim = claims.allocate("hands", "30Gi", 60)
+    claims.prepare(claim)
+    claims.set_mode("device-plugin")
+    claims.wait_taints("tranche.dev/mode")
+    assert not node.kubelet.ids(GPU, healthy=True)
+    assert claims.part(claim)["memoryBy"] == "mps"
+    claims.unprepare(claim)
+    claims.forget(claim)
+    node.kubelet.wait(GPU, allocatable=4)
+    assert supervisor.log.count(quarter) == 2
+
+
+def test_a_config_that_shares_by_mps_names_the_claims_from_before(server, shared):
+    claims = shared.claims
+    shared.serve(config=sharing(4))
+    claims.wait_taints()
+    claim = claims.allocate("before", "10Gi", 25)
+    claims.prepare(claim)
+    claims.configure(mps(entry("gpu", 4)))
+    server.wait(lambda: notes(server, shared.name, "GrantBeforeMps"), "the Event")
+    assert "default/before" in notes(server, shared.name, "GrantBeforeMps")[0]
+    # Its containers that start from now on are clients; the limiter goes on with those that run.
+    wait_until(lambda: "CUDA_MPS_PIPE_DIRECTORY" in claims.environment_of(claim), "the file is made anew")
+    assert claims.part(claim)["permille"] == 250
+    claims.unprepare(claim)
+    claims.forget(claim)
