@@ -89,7 +89,7 @@ def test_the_kernel_keeps_a_share_where_node_and_driver_can(server, node, librar
 def shared(server, node, request):
     if not (CONTROL.exists() and CLIENT.exists()):
         pytest.skip("no simulated nvidia-cuda-mps-control is built")
-    one = Mps(node("l20"), CONTROL)
+    one = Mps(node(getattr(request, "param", "l20")), CONTROL)
     # A node of its own: slices of an agent that has gone stay.
     one.name = f"node-{abs(hash(request.node.name)):x}"
     one.claims = Claims(server, one.node, one.name)
@@ -101,7 +101,8 @@ def shared(server, node, request):
         return one.claims.agent(*mine, arbiter, *arguments, **options)
 
     def client(claim: dict) -> Client:
-        envs = {**one.claims.environment_of(claim), "CUDA_MPS_PIPE_DIRECTORY": one.pipe(GPU)}
+        envs = one.claims.environment_of(claim)
+        envs["CUDA_MPS_PIPE_DIRECTORY"] = envs["CUDA_MPS_PIPE_DIRECTORY"].replace("/mps", str(one.dir), 1)
         one.clients.append(Client({**one.node.env, **envs}, one.claims.tenant(claim)))
         return one.clients[-1]
 
@@ -170,12 +171,18 @@ def test_claims_get_what_mps_serves_as_its_clients(server, shared):
     claims.forget(first, second)
 
 
+NEWER = {"mps": {"protocol": 3, "smPartitions": "equal"}}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
-def test_two_claims_run_at_once_and_each_is_held_to_its_memory(shared):
+@pytest.mark.parametrize(("shared", "rules"), [("l20", None), ("h100-r615", NEWER)], indirect=["shared"])
+def test_two_claims_run_at_once_and_each_is_held_to_its_memory(shared, rules):
     claims = shared.claims
-    shared.serve(config=mps(entry("gpu", 4)))
-    shared.supervisor()
+    shared.serve(config=mps(entry("gpu", 4), tranche=rules))
+    supervisor = shared.supervisor()
     claims.wait_taints()
+    if rules:
+        supervisor.wait_log("tranche.mps.smPartitions: not for claims, .* limited by percentages")
     sizes = {"one": 10, "two": 20}
     both = {name: claims.allocate(f"at-once-{name}", f"{gib}Gi", gib) for name, gib in sizes.items()}
     for claim in both.values():
