@@ -54,7 +54,10 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   auto cdi = std::make_unique<CdiPublisher>(options, log);
   const CdiPublisher& published = *cdi;
   followers_.push_back(std::move(cdi));
-  followers_.push_back(std::make_unique<MpsOpener>(options.mps_dir, log));
+  const auto is_granted = [this](const auto& gpus) { return !granted(gpus).empty(); };
+  auto opener = std::make_unique<MpsOpener>(options.mps_dir, is_granted, log);
+  opener_ = opener.get();
+  followers_.push_back(std::move(opener));
   followers_.push_back(std::make_unique<ChangeLog>(log));
   auto served = std::make_unique<PluginFollower>(
       PluginFollower::Options{.dir = options.device_plugins_dir(),
@@ -119,6 +122,14 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
 Result<void> Followers::store(const offer::Grant& grant) {
   TRY(promises_.admit(grant));
   const auto attempt = [&]() -> Result<void> {
+    if (opener_->is_open(grant.resource.value)) {
+      return fail(
+          Code::kFailedPrecondition,
+          fmt::format("invalid allocation request for \"{}\": its MPS control daemon sets no "
+                      "limits, for claims get its GPUs",
+                      grant.resource.value),
+          "the node is in mode dra, or was: start the Pod anew");
+    }
     for (const auto& id : grant.ids) {
       const auto device = offer::device_uuid_of(id);
       const auto claim = claims_ ? claims_->book().holder_of(device) : std::nullopt;

@@ -19,6 +19,7 @@
 #include "agent/loop/follower.h"
 #include "agent/loop/stage.h"
 #include "agent/mig/mig_manager.h"
+#include "agent/mps/mps_opener.h"
 #include "agent/node/holder_answers.h"
 #include "agent/node/node_reporter.h"
 #include "agent/plugins/grant_store.h"
@@ -132,6 +133,7 @@ class Followers {
   std::optional<ClaimService> claims_;  // nullopt: nobody serves claims here
   std::vector<std::unique_ptr<Input>> inputs_;
   PluginFollower* plugins_ = nullptr;                 // one of those below
+  MpsOpener* opener_ = nullptr;                       // another one
   std::vector<std::unique_ptr<Follower>> followers_;  // they refer to the others
   std::optional<KubeletAsker> kubelet_;               // last: its thread answers to a follower
 };

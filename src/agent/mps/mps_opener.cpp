@@ -7,6 +7,11 @@
 namespace tranche::agent {
 namespace {
 
+constexpr std::chrono::seconds kAgain{5};
+constexpr const char* kUntold =
+    "the MPS control daemons cannot be told whether claims get their GPUs, so these are not given "
+    "out";
+
 bool holds_one(const std::vector<offer::Promise>& promises, const std::set<std::string>& gpus) {
   return std::ranges::any_of(
       promises, [&](const offer::Promise& promise) { return gpus.contains(promise.gpu_uuid); });
@@ -34,22 +39,61 @@ std::set<std::string> resources_to_open(const State& state, const std::set<std::
   return open;
 }
 
-Result<void> MpsOpener::write(const State& state) const {
+// What was granted since the promises were looked at counts, too.
+Result<std::set<std::string>> MpsOpener::decide(const State& state) {
   ASSIGN_OR_RETURN(const auto before, mps::read_open(root_));
-  return mps::write_open(root_, resources_to_open(state, before));
+  auto open = resources_to_open(state, before);
+  set_open(open);
+  std::erase_if(open, [&](const std::string& resource) {
+    return !before.contains(resource) && granted_(state.mps.at({resource}).gpus);
+  });
+  set_open(open);
+  return open;
+}
+
+void MpsOpener::set_open(const std::set<std::string>& open) {
+  const std::scoped_lock lock(mutex_);
+  open_ = open;
+}
+
+bool MpsOpener::is_open(const std::string& resource) const {
+  const std::scoped_lock lock(mutex_);
+  return open_.contains(resource);
 }
 
 Result<void> MpsOpener::follow(const Round& round) {
   if (resting_) return {};
-  const auto written = write(round.state);
-  if (written) {
-    said_.forget("file");
-  } else if (said_.is_news("file", written.error().what)) {
-    log_.error(Error(written.error())
-                   .with_context("the MPS control daemons cannot be told whether claims get their "
-                                 "GPUs, so these are not given out"));
+  if (const auto open = decide(round.state)) {
+    put(*open);
+  } else if (said_.is_news("read", open.error().what)) {
+    log_.error(Error(open.error()).with_context(kUntold));
   }
   return {};
+}
+
+void MpsOpener::put(const std::set<std::string>& open) {
+  const auto written = mps::write_open(root_, open);
+  again_at_.reset();
+  unwritten_.reset();
+  if (written) return said_.forget("file");
+  unwritten_ = open;
+  again_at_ = TimePoint();  // the next tick knows the time
+  if (said_.is_news("file", written.error().what)) {
+    log_.error(Error(written.error()).with_context(kUntold));
+  }
+}
+
+void MpsOpener::tick(TimePoint now) {
+  if (!unwritten_ || !again_at_ || now < *again_at_) return;
+  const bool is_due = *again_at_ != TimePoint();
+  if (is_due) put(std::set<std::string>(*unwritten_));
+  if (unwritten_) again_at_ = now + kAgain;
+}
+
+void MpsOpener::rest() {
+  resting_ = true;
+  unwritten_.reset();
+  again_at_.reset();
 }
 
 }  // namespace tranche::agent

@@ -54,12 +54,40 @@ TEST(ResourcesToOpen, WhileItIsNotKnownWhatIsHeldAllStaysAsItIs) {
   EXPECT_THAT(resources_to_open(none, {kResource}), IsEmpty()) << "MPS shares it no more";
 }
 
+bool nobody(const std::set<std::string>& /*gpus*/) { return false; }
+
+// A container may be granted a GPU after the promises were looked at.
+TEST(MpsOpener, WhatIsGrantedMeanwhileKeepsTheLimits) {
+  const test::TempDir dir;
+  test::LogRecorder log;
+  const auto dra = state(NodeMode::kDra);
+  const auto offer = std::make_shared<offer::Offer>();
+  bool granted = true;
+  MpsOpener* here = nullptr;
+  MpsOpener opener(
+      dir.path(),
+      [&](const std::set<std::string>& gpus) {
+        EXPECT_THAT(gpus, ElementsAre("GPU-a", "GPU-b"));
+        EXPECT_TRUE(here->is_open(kResource)) << "who grants now is refused";
+        return granted;
+      },
+      log.log());
+  here = &opener;
+  ASSERT_TRUE(opener.follow({dra, offer}));
+  EXPECT_THAT(mps::read_open(dir.path()).value(), IsEmpty());
+  EXPECT_FALSE(opener.is_open(kResource));
+  granted = false;
+  ASSERT_TRUE(opener.follow({dra, offer}));
+  EXPECT_THAT(mps::read_open(dir.path()).value(), ElementsAre(kResource));
+  EXPECT_TRUE(opener.is_open(kResource));
+}
+
 TEST(MpsOpener, WritesWhatItIsAndSaysOnceThatItCannot) {
   const test::TempDir dir;
   test::LogRecorder log;
   const auto dra = state(NodeMode::kDra);
   const auto offer = std::make_shared<offer::Offer>();
-  MpsOpener opener(dir.path(), log.log());
+  MpsOpener opener(dir.path(), nobody, log.log());
   ASSERT_TRUE(opener.follow({dra, offer}));
   EXPECT_THAT(mps::read_open(dir.path()).value(), ElementsAre(kResource));
   opener.rest();
@@ -67,10 +95,18 @@ TEST(MpsOpener, WritesWhatItIsAndSaysOnceThatItCannot) {
   ASSERT_TRUE(opener.follow({plugin, offer}));
   EXPECT_THAT(mps::read_open(dir.path()).value(), ElementsAre(kResource)) << "another agent serves";
 
-  MpsOpener nowhere(dir.path() / "gone", log.log());
+  MpsOpener nowhere(dir.path() / "gone", nobody, log.log());
   ASSERT_TRUE(nowhere.follow({dra, offer}));
   ASSERT_TRUE(nowhere.follow({dra, offer}));
   EXPECT_EQ(log.count("cannot be told whether claims get their GPUs"), 1);
+  // It is tried again, without anything else that happens.
+  const Follower::TimePoint now{std::chrono::hours(1)};
+  nowhere.tick(now);
+  ASSERT_TRUE(nowhere.next_tick());
+  ASSERT_TRUE(FsRoot().make_directories(dir.path() / "gone"));
+  nowhere.tick(*nowhere.next_tick());
+  EXPECT_THAT(mps::read_open(dir.path() / "gone").value(), ElementsAre(kResource));
+  EXPECT_FALSE(nowhere.next_tick());
 }
 
 }  // namespace
