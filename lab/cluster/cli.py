@@ -44,6 +44,12 @@ def up(arguments: list[str]) -> None:
         metavar="POLICY",
         help="kubelet's; with static, one processor is kept for the node itself [none]",
     )
+    parser.add_argument(
+        "--gates",
+        default="",
+        metavar="NAME=BOOL,...",
+        help="feature gates of the API server, the controller manager, the scheduler and kubelet [their own]",
+    )
     parser.add_argument("--cidr", default="10.244.0.0/16", help="the Pods' network [10.244.0.0/16]")
     parser.add_argument(
         "--node-status",
@@ -63,6 +69,7 @@ def up(arguments: list[str]) -> None:
         topology_manager=options.topology_manager,
         cpu_manager=options.cpu_manager,
         pod_network=options.cidr,
+        gates=s.parse_gates(options.gates),
         node_status=options.node_status,
     )
     print(f"lab: {len(lab.nodes) + options.plain} nodes Ready after {time.monotonic() - begin:.0f} s\n")

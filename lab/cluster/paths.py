@@ -50,20 +50,31 @@ def build_folder() -> pathlib.Path:
 
 
 def programs_folder() -> pathlib.Path:
-    """The Kubernetes programs, which must have been built."""
-    done = subprocess.run([BUILDER, "--where"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise LabError(f"{BUILDER}: {done.stderr.strip()}")
-    folder = pathlib.Path(done.stdout.strip())
+    """The Kubernetes programs, which must have been built: in TRANCHE_LAB_PROGRAMS, else where lab/build/build
+    puts them."""
+    named = os.environ.get("TRANCHE_LAB_PROGRAMS")
+    folder = pathlib.Path(named).absolute() if named else _built_programs()
     names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
     names += ("kubectl", "containerd", "containerd-shim-runc-v2", "ctr", "kwok", "helm")
     missing = [name for name in names if not (folder / name).exists()]
+    if missing and named:
+        raise LabError(
+            f"TRANCHE_LAB_PROGRAMS has no {', '.join(missing)} ({folder})",
+            "link those of lab/build/build --where into it (docs/lab.md)",
+        )
     if missing:
         raise LabError(
             f"not built yet: {', '.join(missing)} (in {folder})",
             "run lab/build/build, which takes some minutes the first time",
         )
     return folder
+
+
+def _built_programs() -> pathlib.Path:
+    done = subprocess.run([BUILDER, "--where"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"{BUILDER}: {done.stderr.strip()}")
+    return pathlib.Path(done.stdout.strip())
 
 
 def check_machine() -> None:

@@ -48,6 +48,7 @@ class Settings:
     topology_manager: str = "none"
     cpu_manager: str = "none"
     pod_network: str = "10.244.0.0/16"
+    gates: dict[str, bool] = field(default_factory=dict)  # feature gates, of everything of Kubernetes
     node_status: str = ""  # kubelet's nodeStatusUpdateFrequency; empty: kubelet's own
     programs: str = ""
     build: str = ""
@@ -55,6 +56,11 @@ class Settings:
     @property
     def cgroup(self) -> str:
         return f"tranche-lab/{self.name}"
+
+    @property
+    def feature_gates(self) -> str:
+        """As Kubernetes' flag takes them."""
+        return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(self.gates.items()))
 
     def plain_names(self) -> list[str]:
         return [f"plain-{number}" for number in range(1, self.plain + 1)]
@@ -73,6 +79,17 @@ def parse_nodes(words: list[str]) -> list[NodeSettings]:
         name = name or _free_name(stem, {node.name for node in nodes})
         nodes.append(NodeSettings(name, file, len(nodes) + 1))
     return nodes
+
+
+def parse_gates(text: str) -> dict[str, bool]:
+    """`NAME=true,OTHER=false`. Whether Kubernetes knows them, it says itself."""
+    gates: dict[str, bool] = {}
+    for word in filter(None, text.split(",")):
+        name, _, value = word.partition("=")
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", name) or value not in ("true", "false"):
+            raise LabError(f"--gates {word!r}: no feature gate", "such as DRAConsumableCapacity=false")
+        gates[name] = value == "true"
+    return gates
 
 
 def _free_name(stem: str, taken: set[str]) -> str:

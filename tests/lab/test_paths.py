@@ -1,4 +1,4 @@
-"""Which build folder a lab takes, and which it does not."""
+"""Which build folder and which programs a lab takes, and which it does not."""
 
 import os
 import pathlib
@@ -41,3 +41,14 @@ def test_a_program_that_does_not_know_the_machines_state_is_named(build):
     with pytest.raises(LabError, match=r"was changed: bin/tranche-lab-runtime \(in ") as refused:
         paths.build_folder()
     assert "run `make`" in refused.value.hint
+
+
+def test_the_programs_that_are_named_are_taken(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANCHE_LAB_PROGRAMS", str(tmp_path))
+    with pytest.raises(LabError, match="TRANCHE_LAB_PROGRAMS has no etcd, kube-apiserver, .*, helm") as refused:
+        paths.programs_folder()
+    assert "--where" in refused.value.hint
+    names = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"]
+    for name in (*names, "containerd", "containerd-shim-runc-v2", "ctr", "kwok", "helm"):
+        (tmp_path / name).touch()
+    assert paths.programs_folder() == tmp_path

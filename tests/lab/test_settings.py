@@ -1,0 +1,25 @@
+"""What a lab may be asked to be."""
+
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from lab.cluster import settings  # noqa: E402
+from lab.cluster.errors import LabError  # noqa: E402
+
+
+def test_gates_are_read_and_written_as_kubernetes_does():
+    gates = settings.parse_gates("DRADeviceTaints=false,AllAlpha=true")
+    assert gates == {"DRADeviceTaints": False, "AllAlpha": True}
+    assert settings.Settings(gates=gates).feature_gates == "AllAlpha=true,DRADeviceTaints=false"
+    assert settings.parse_gates("") == {}
+
+
+@pytest.mark.parametrize("text", ["DRADeviceTaints", "DRADeviceTaints=off", "=true", "a b=true"])
+def test_what_is_no_gate_is_refused(text):
+    with pytest.raises(LabError, match="no feature gate"):
+        settings.parse_gates(text)
