@@ -30,6 +30,8 @@ struct Fleet {
   std::vector<DraModel> dra_models;
   // Used while there are no models.
   std::vector<Replica> replicas;
+  // There are nodes in mode `dra`, and their GPUs are given out whole alone.
+  bool whole_alone = false;
 };
 
 }  // namespace tranche::admission

@@ -78,6 +78,18 @@ std::vector<DraModel> models_of(const std::vector<cluster::ResourceSlice>& slice
   return models;
 }
 
+bool gives_whole_alone(const std::vector<cluster::ResourceSlice>& slices, std::string_view driver) {
+  const auto is_whole = [](const cluster::SliceDevice& device) {
+    const auto type = device.attributes.find("type");
+    const auto* text =
+        type == device.attributes.end() ? nullptr : std::get_if<std::string>(&type->second);
+    return text != nullptr && *text == "gpu" && !device.shareable;
+  };
+  return std::ranges::any_of(slices, [&](const cluster::ResourceSlice& slice) {
+    return slice.driver == driver && std::ranges::any_of(slice.devices, is_whole);
+  });
+}
+
 std::vector<Replica> replicas_of(const std::vector<cluster::Node>& nodes) {
   std::vector<Replica> replicas;
   for (const auto resource : kResources) {

@@ -25,6 +25,10 @@ namespace tranche::admission {
 std::vector<DraModel> models_of(const std::vector<cluster::ResourceSlice>& slices,
                                 std::string_view driver);
 
+// Whether the driver's GPUs are given out whole alone: Kubernetes drops what makes them shareable,
+// or nothing limits containers. Asked where there is no model.
+bool gives_whole_alone(const std::vector<cluster::ResourceSlice>& slices, std::string_view driver);
+
 std::vector<Replica> replicas_of(const std::vector<cluster::Node>& nodes);
 
 }  // namespace tranche::admission

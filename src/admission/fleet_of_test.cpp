@@ -42,6 +42,19 @@ TEST(FleetOf, ADeviceThatDoesNotSayWhatItIsCountsAsNone) {
   EXPECT_THAT(models_of({slice({nameless, without_memory, numbered})}, kDriver), IsEmpty());
 }
 
+TEST(FleetOf, GpusThatAreGivenOutWholeAlone) {
+  auto whole = device("NVIDIA L20", 46068, false);
+  whole.attributes["type"] = std::string("gpu");
+  auto shared = device("NVIDIA L20", 46068);
+  shared.attributes["type"] = std::string("gpu");
+  auto instance = device("NVIDIA A30", 24576, false);
+  instance.attributes["type"] = std::string("mig");
+  EXPECT_TRUE(gives_whole_alone({slice({shared}), slice({instance, whole})}, kDriver));
+  EXPECT_FALSE(gives_whole_alone({slice({shared, instance})}, kDriver));
+  EXPECT_FALSE(gives_whole_alone({slice({whole}, "gpu.example.com")}, kDriver));
+  EXPECT_FALSE(gives_whole_alone({}, kDriver));
+}
+
 cluster::Node node(const std::string& resource, cluster::StringMap labels,
                    const std::string& amount = "4") {
   return {.name = "n", .labels = std::move(labels), .allocatable = {{resource, amount}}};

@@ -138,9 +138,9 @@ class Planner {
   Result<void> place_replicas(bool together) {
     if (together && shares_.size() > 1) {
       return fail(Code::kFailedPrecondition,
-                  fmt::format("annotation {} needs a node in mode dra, and there is none",
-                              kTogetherAnnotation),
-                  "kubectl label node NODE tranche.dev/mode=dra; or remove the annotation");
+                  fmt::format("annotation {} needs shares that are claimed, and {}",
+                              kTogetherAnnotation, why_no_shares(fleet_)),
+                  into_shares(fleet_) + "; or remove the annotation");
     }
     for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
       if (!asks(i)) continue;

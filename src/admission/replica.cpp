@@ -11,8 +11,12 @@ namespace tranche::admission {
 namespace {
 
 constexpr std::string_view kIntoDra =
-    "put a node into mode dra: kubectl label node NODE "
-    "tranche.dev/mode=dra";
+    "put a node into mode dra: kubectl label node NODE tranche.dev/mode=dra";
+constexpr std::string_view kShareThem =
+    "kubectl get events --field-selector reason=FeatureGatesOff names the feature gates of "
+    "Kubernetes to turn on (no such Event: set limits.enabled=true); or give GPUs out in replicas: "
+    "kubectl label node NODE --overwrite tranche.dev/mode=device-plugin "
+    "nvidia.com/device-plugin.config=NAME";
 
 std::string asks_for(std::string_view container, const Share& share) {
   return fmt::format("container \"{}\" asks for {}", printable(container, 63), describe(share));
@@ -22,17 +26,18 @@ std::unexpected<Error> no_replica(std::string_view container, const Share& share
                                   const Fleet& fleet) {
   const auto largest = std::ranges::max_element(fleet.replicas, {}, &Replica::permille);
   if (largest == fleet.replicas.end()) {
-    return fail(Code::kFailedPrecondition,
-                asks_for(container, share) + ", and no node gives parts of GPUs",
-                std::string(kIntoDra));
+    return fail(
+        Code::kFailedPrecondition,
+        fmt::format("{}, and {}", asks_for(container, share),
+                    fleet.whole_alone ? why_no_shares(fleet) : "no node gives parts of GPUs"),
+        into_shares(fleet));
   }
-  return fail(
-      Code::kFailedPrecondition,
-      fmt::format("{}, no node is in mode dra, and the largest part of a GPU that nodes "
-                  "offer is {} ({})",
-                  asks_for(container, share), permille_text(largest->permille), largest->resource),
-      fmt::format("{}; or lower `replicas` of {} in the nodes' configuration", kIntoDra,
-                  largest->resource));
+  return fail(Code::kFailedPrecondition,
+              fmt::format("{}, {}, and the largest part of a GPU that nodes offer is {} ({})",
+                          asks_for(container, share), why_no_shares(fleet),
+                          permille_text(largest->permille), largest->resource),
+              fmt::format("{}; or lower `replicas` of {} in the nodes' configuration",
+                          into_shares(fleet), largest->resource));
 }
 
 std::vector<std::string> warnings_of(std::string_view container, const Share& share,
@@ -52,12 +57,21 @@ std::vector<std::string> warnings_of(std::string_view container, const Share& sh
 
 }  // namespace
 
+std::string why_no_shares(const Fleet& fleet) {
+  return fleet.whole_alone ? "nodes in mode dra give whole GPUs alone" : "no node is in mode dra";
+}
+
+std::string into_shares(const Fleet& fleet) {
+  return std::string(fleet.whole_alone ? kShareThem : kIntoDra);
+}
+
 Result<ReplicaChoice> choose_replica(std::string_view container, const Share& share,
                                      const Fleet& fleet) {
   if (share.memory) {
     return fail(Code::kFailedPrecondition,
-                asks_for(container, share) + ", and only nodes in mode dra give bytes of memory",
-                fmt::format("{}; or ask for a fraction", kIntoDra));
+                fmt::format("{}, {}, and replicas are no bytes of memory",
+                            asks_for(container, share), why_no_shares(fleet)),
+                fmt::format("{}; or ask for a fraction", into_shares(fleet)));
   }
   const Replica* best = nullptr;
   const auto rank = [](const Replica& one) {

@@ -70,7 +70,18 @@ TEST(Replica, RefusesWithTheReasonAndTheCommand) {
       {"bytes",
        small,
        {.memory = Bytes::from_mib(1), .percent = 5},
-       "only nodes in mode dra give bytes of memory"},
+       "no node is in mode dra, and replicas are no bytes of memory; put a node into mode dra"},
+      {"nodes in mode dra whose feature gates are off",
+       {.whole_alone = true},
+       {.memory = {}, .percent = 50},
+       "container \"c\" asks for 0.5 of a GPU, and nodes in mode dra give whole GPUs alone; "
+       "kubectl "
+       "get events --field-selector reason=FeatureGatesOff names the feature gates"},
+      {"the same, with replicas that are smaller",
+       {.replicas = {{"nvidia.com/gpu.shared", 250, true}}, .whole_alone = true},
+       {.memory = {}, .percent = 50},
+       "nodes in mode dra give whole GPUs alone, and the largest part of a GPU that nodes offer is "
+       "0.25 (nvidia.com/gpu.shared); kubectl get events"},
   };
   for (const auto& [name, fleet, share, message] : cases) {
     SCOPED_TRACE(name);

@@ -106,7 +106,9 @@ void FleetWatch::count_models() {
   for (auto& [product, known] : models_) {
     if (!known.gone) known.gone = clock_.now();
   }
-  for (auto& model : admission::models_of(values_of(slices_), options_.driver)) {
+  const auto slices = values_of(slices_);
+  whole_alone_ = admission::gives_whole_alone(slices, options_.driver);
+  for (auto& model : admission::models_of(slices, options_.driver)) {
     models_.insert_or_assign(model.product, Known{.memory = model.memory});
   }
 }
@@ -120,7 +122,7 @@ Result<admission::Fleet> FleetWatch::fleet() const {
     return fail(Code::kUnavailable, "the controller has not seen the cluster's GPUs yet",
                 "try again in a moment");
   }
-  admission::Fleet fleet{.dra_models = {}, .replicas = replicas_};
+  admission::Fleet fleet{.dra_models = {}, .replicas = replicas_, .whole_alone = whole_alone_};
   for (const auto& [product, known] : models_) {
     if (known.gone && clock_.now() - *known.gone >= options_.model_stays) continue;
     fleet.dra_models.push_back({.product = product, .memory = known.memory});

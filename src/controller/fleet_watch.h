@@ -64,6 +64,7 @@ class FleetWatch {
   std::map<std::string, cluster::Node> nodes_;
   std::map<std::string, Known> models_;  // by product
   std::vector<admission::Replica> replicas_;
+  bool whole_alone_ = false;
   // Last: their threads use the others.
   cluster::WatchCache slice_cache_;
   cluster::WatchCache node_cache_;

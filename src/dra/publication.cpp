@@ -94,23 +94,24 @@ Dropped dropped_fields(const ResourceSlice& written, const ResourceSlice& answer
 std::string describe(const Dropped& dropped) {
   if (!dropped.any()) return {};
   std::vector<std::string_view> lost;
-  std::vector<std::string_view> gates;
-  if (dropped.shares) {
-    lost.emplace_back("shares of GPUs");
-    gates.emplace_back("DRAConsumableCapacity");
-  }
-  if (dropped.counters) {
-    lost.emplace_back("MIG instances made for claims");
-    gates.emplace_back("DRAPartitionableDevices");
-  }
+  if (dropped.shares) lost.emplace_back("shares of GPUs (DRAConsumableCapacity)");
+  if (dropped.counters)
+    lost.emplace_back("MIG instances made for claims (DRAPartitionableDevices)");
   if (dropped.taints) {
-    lost.emplace_back("taints of devices that are ill");
-    gates.emplace_back("DRADeviceTaints");
+    lost.emplace_back(
+        "taints (DRADeviceTaints; a device that is ill is taken out of the ResourceSlices instead, "
+        "and nobody is evicted)");
+  }
+  if (dropped.names) {
+    lost.emplace_back(
+        "whole GPUs for plain Pods that ask for one by its resource name (DRAExtendedResource)");
   }
   return fmt::format(
-      "this cluster does not keep all of the node's ResourceSlices, so claims do without {}: turn "
-      "on {} at the API server, the scheduler and kubelet (--feature-gates), then restart the agent",
-      fmt::join(lost, ", "), fmt::join(gates, ", "));
+      "feature gates of Kubernetes are off, and claims on this node do without {}: turn them on at "
+      "the API server, the controller manager, the scheduler and every kubelet (--feature-gates), "
+      "then {}restart the agents",
+      fmt::join(lost, ", "),
+      dropped.names ? "apply the DeviceClasses again (helm upgrade) and " : "");
 }
 
 }  // namespace tranche::dra

@@ -32,7 +32,9 @@ struct Dropped {
   bool shares = false;    // DRAConsumableCapacity
   bool counters = false;  // DRAPartitionableDevices
   bool taints = false;    // DRADeviceTaints
-  bool any() const { return shares || counters || taints; }
+  // DRAExtendedResource, of DeviceClasses and not of slices.
+  bool names = false;
+  bool any() const { return shares || counters || taints || names; }
   bool operator==(const Dropped&) const = default;
 };
 Dropped dropped_fields(const cluster::ResourceSlice& written, const cluster::ResourceSlice& answer);

@@ -13,6 +13,7 @@ namespace {
 
 using cluster::ResourceSlice;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -180,8 +181,13 @@ TEST(Publication, SeesWhichGatesAreOff) {
 TEST(DroppedFields, AreDescribedWithTheGatesThatKeepThem) {
   EXPECT_EQ(describe(Dropped()), "");
   const auto text = describe(Dropped{.shares = true, .taints = true});
-  EXPECT_THAT(text, HasSubstr("shares of GPUs, taints of devices that are ill"));
-  EXPECT_THAT(text, HasSubstr("turn on DRAConsumableCapacity, DRADeviceTaints at"));
+  EXPECT_THAT(text, HasSubstr("do without shares of GPUs (DRAConsumableCapacity), taints (DRA"));
+  EXPECT_THAT(text, EndsWith("then restart the agents"));
+  const auto all = describe({.shares = true, .counters = true, .taints = true, .names = true});
+  EXPECT_THAT(all, HasSubstr("(DRAPartitionableDevices)"));
+  EXPECT_THAT(all, HasSubstr("(DRAExtendedResource)"));
+  EXPECT_THAT(all, EndsWith("apply the DeviceClasses again (helm upgrade) and restart the agents"));
+  EXPECT_LT(all.size(), 1024U) << "an Event's note";
 }
 
 }  // namespace

@@ -17,12 +17,11 @@ from claims import (
     wait_clean,
     wait_devices,
 )
+from halves import HALF, WHOLE, answers, waiting
 from limited import can_hold, limit
 from pods import GPU, ROOT, SCENARIOS, Applied, wait_offer
 from release import Release
 
-HALF = (SCENARIOS / "fractions" / "half-pod.yaml").read_text()
-WHOLE = (SCENARIOS / "fractions" / "exclusive-pod.yaml").read_text()
 PUBLISHED = SCENARIOS / "platform" / "dra-as-published.yaml"
 # What the scenario's images do is not told; they wait.
 WAIT = ["sleep", "infinity"]
@@ -44,17 +43,6 @@ def release(lab):
         wait_devices(lab, "l20", "gpu-0")
         lab.wait(lambda: answers(lab), "the webhook answers and knows the fleet")
         yield release
-
-
-def answers(lab) -> bool:
-    return "created" in lab.kubectl("create", "--dry-run=server", "-f", "-", text=HALF, check=False)
-
-
-def waiting(text: str, name: str) -> str:
-    """The scenario's Pod under this name, with a container that waits: the lab's image does nothing by itself."""
-    text = text.replace("metadata:\n  name: vgpu-pod", f"metadata:\n  name: {name}")
-    text = text.replace("metadata:\n  name: gpu-pod", f"metadata:\n  name: {name}")
-    return text.replace("    resources:\n", "    command: [sleep, infinity]\n    resources:\n")
 
 
 def has_started(lab, name: str) -> bool:

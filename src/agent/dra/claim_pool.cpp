@@ -108,7 +108,8 @@ dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
   const auto places = offered_places(state, wish.dropped);
   const auto is_out = [&](const SliceDevice& device) {
     if (held.names.contains(device.name)) return false;
-    if (!offers) return true;
+    // What the API server does not keep cannot keep claims away.
+    if (!offers || (wish.dropped.taints && !device.taints.empty())) return true;
     const auto uuid = text_of(device, "uuid");
     if (!uuid.empty()) return elsewhere.contains(uuid);
     const auto gpu = text_of(device, "parentUUID");

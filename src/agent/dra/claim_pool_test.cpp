@@ -82,6 +82,18 @@ TEST_F(ClaimPoolTest, AnUnhealthyGpuHasATaintUntilItHeals) {
   EXPECT_THAT(make_claim_pool(state_, {}).gpus[0].taints, IsEmpty());
 }
 
+// Whoever holds it keeps it listed: the scheduler counts what is.
+TEST_F(ClaimPoolTest, WhereTaintsAreDroppedAnUnhealthyGpuThatNobodyHoldsIsNotListed) {
+  state_.health = {{uuid(0), "XID 79"}, {uuid(1), "XID 79"}};
+  const PoolWish wish{.prepared = {claim(1)}, .dropped = {.taints = true}};
+  const auto gpus = make_claim_pool(state_, wish).gpus;
+  ASSERT_THAT(gpus, SizeIs(2));
+  EXPECT_EQ(gpus[0].name, "gpu-1");
+  EXPECT_EQ(gpus[1].name, "gpu-2");
+  state_.health.clear();
+  EXPECT_THAT(make_claim_pool(state_, wish).gpus, SizeIs(3));
+}
+
 TEST_F(ClaimPoolTest, WhatLeavesServiceForAMigChangeGetsNoNewClaim) {
   state_.mig.changing = {{uuid(1), {}}};
   const auto gpus = make_claim_pool(state_, {.prepared = {claim(1)}}).gpus;

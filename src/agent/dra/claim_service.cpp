@@ -106,6 +106,7 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
                                                   .driver = names_.driver,
                                                   .clock = ports_.clock,
                                                   .log = ports_.log});
+  classes_.emplace(ports_.objects, ports_.look_again, Backoff{}, ports_.log);
 }
 
 ClaimPreparer::Ports ClaimService::preparer_ports() {
@@ -136,7 +137,7 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
                          .pcie_roots = pcie_roots(host_, machine),
                          .cut = cuts_.cut(machine, ports_.node()),
                          .label_trouble = mode_.trouble(),
-                         .gates_off = describe(made_of_now().dropped)};
+                         .gates_off = gates_off(mode)};
   const bool takes = mode == cluster::NodeMode::kDra;
   book_.open(takes);
   if (!takes) standing.held = book_.held();
@@ -172,6 +173,13 @@ void ClaimService::look_at_limits(ClaimStanding& standing) const {
   }
   standing.mounts = *std::move(mounts);
   standing.hook = *std::move(hook);
+}
+
+// Plain Pods get no GPU by a DeviceClass of a node that takes no claims.
+std::string ClaimService::gates_off(std::optional<cluster::NodeMode> mode) const {
+  auto dropped = made_of_now().dropped;
+  dropped.names = mode == cluster::NodeMode::kDra && classes_->names_are_dropped();
+  return describe(dropped);
 }
 
 void ClaimService::follow(const Round& round) {

@@ -21,6 +21,7 @@
 #include "agent/dra/claim_status.h"
 #include "agent/dra/claim_store.h"
 #include "agent/dra/claim_sweep.h"
+#include "agent/dra/class_watch.h"
 #include "agent/dra/ill_since.h"
 #include "agent/dra/node_mode.h"
 #include "agent/dra/slice_publisher.h"
@@ -115,6 +116,7 @@ class ClaimService {
   ClaimNode make_node(const State& state, CdiInputs inputs) const;
   void publish(TimePoint now);
   MadeOf made_of_now() const;
+  std::string gates_off(std::optional<cluster::NodeMode> mode) const;
   Result<void> start();
   Result<void> serve();
   void ask_for_cuts();
@@ -153,6 +155,7 @@ class ClaimService {
   std::optional<TimePoint> sweep_at_;  // nullopt: this agent has not served yet
   std::optional<SlicePublisher> publisher_;
   std::optional<ClaimStatusWriter> status_writer_;
+  std::optional<ClassWatch> classes_;
   std::optional<Retrier> starter_;  // last: its thread uses the others
 };
 
