@@ -60,7 +60,7 @@ def programs_folder() -> pathlib.Path:
     if missing and named:
         raise LabError(
             f"TRANCHE_LAB_PROGRAMS has no {', '.join(missing)} ({folder})",
-            "link those of lab/build/build --where into it (docs/lab.md)",
+            "copy those of lab/build/build --where into it; links lead nowhere on a node (docs/lab.md)",
         )
     if missing:
         raise LabError(
