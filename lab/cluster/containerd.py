@@ -12,6 +12,8 @@ WRAPPER = "/opt/tranche/bin/tranche-lab-runtime"
 # Where the simulated machine is, on the node and in its containers (lab/runtime/driver.h).
 MACHINE_FOLDER = "/run/tranche-sim"
 TREE_FOLDER = "/run/tranche-lab/machine"
+# Where the links of /sys/bus/pci/devices lead: nothing can be added to the kernel's own /sys/devices.
+PCI_FOLDER = f"{MACHINE_FOLDER}/devices"
 
 
 def config(default_runtime: str, base_spec: bool) -> str:

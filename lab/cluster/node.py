@@ -111,7 +111,7 @@ umask 022
 mkdir -p {folder} {tree}
 chmod 0777 {folder}
 cp /etc/tranche-lab/machine.yaml {folder}/machine.yaml
-TRANCHE_SIM={folder}/machine.yaml /opt/tranche/bin/tranche-sim root {tree}
+TRANCHE_SIM={folder}/machine.yaml /opt/tranche/bin/tranche-sim root {tree} --pci-folder {containerd.PCI_FOLDER}
 cp -a {tree}/dev/. /dev/
 cp -a {tree}/usr/. /usr/
 ln -sfn {containerd.WRAPPER} /usr/bin/nvidia-ctk
@@ -128,7 +128,7 @@ mount --bind {tree}/proc/devices /proc/devices
         tree = containerd.TREE_FOLDER
         script = f"""
 rm -rf {tree}/dev/nvidia-caps /dev/nvidia-caps
-/opt/tranche/bin/tranche-sim root {tree}
+/opt/tranche/bin/tranche-sim root {tree} --pci-folder {containerd.PCI_FOLDER}
 cp -a {tree}/dev/. /dev/
 """
         self.client.run(["/bin/sh", "-ec", script], env=_STATE)

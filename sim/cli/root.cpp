@@ -17,6 +17,9 @@ void add_root(CLI::App& app, Cli& cli) {
   command->add_option("dir", options->folder, "DIR")->required();
   command->add_option("--driver-root", options->driver_root,
                       "Where under DIR the driver lies, for example /run/nvidia/driver [/]");
+  command->add_option("--pci-folder", options->pci_folder,
+                      "Where the links of sys/bus/pci/devices lead, a folder of this machine "
+                      "[DIR/sys/devices]");
   command->add_flag("--plain-nodes", options->plain_nodes, "Plain files in place of device nodes");
   command->callback([&cli, options] {
     const auto sim = cli.open();

@@ -9,6 +9,7 @@
 
 #include "base/fs.h"
 #include "fmt/format.h"
+#include "sim/cli/pci_place.h"
 #include "sim/gpu/mig.h"
 #include "sim/gpu/visible.h"
 
@@ -44,8 +45,13 @@ class Tree {
 
  private:
   Result<void> text(const fs::path& path, std::string_view content, unsigned mode = 0644) {
-    TRY(root_.make_directories(path.parent_path()));
-    return root_.write_atomic(path, content, mode);
+    return text(root_, path, content, mode);
+  }
+
+  static Result<void> text(const FsRoot& root, const fs::path& path, std::string_view content,
+                           unsigned mode = 0644) {
+    TRY(root.make_directories(path.parent_path()));
+    return root.write_atomic(path, content, mode);
   }
 
   Result<void> write_system() {
@@ -68,19 +74,29 @@ class Tree {
   Result<void> write_gpu(const Gpu& gpu) {
     if (gpu.presence.load() == static_cast<std::uint32_t>(Presence::kGone)) return {};
     const Model& model = state_.models[gpu.model];
-    const std::string address =
-        fmt::format("{:04x}:{:02x}:{:02x}.0", gpu.pci.domain, gpu.pci.bus, gpu.pci.device);
-    const fs::path pci = "/sys/bus/pci/devices/" + address;
-    TRY(text(pci / "vendor", fmt::format("0x{:04x}\n", model.pci_device_id & 0xFFFFU)));
-    TRY(text(pci / "device", fmt::format("0x{:04x}\n", model.pci_device_id >> 16U)));
-    TRY(text(pci / "class", fmt::format("0x{:06x}\n", model.pci_class)));
-    TRY(text(pci / "numa_node", fmt::format("{}\n", gpu.numa)));
-    TRY(text(pci / "config", pci_config(state_, gpu)));
+    const std::string address = pci_name(gpu.pci);
+    TRY(write_pci(gpu, address));
     TRY(text("/proc/driver/nvidia/gpus/" + address + "/information",
              fmt::format("Model: \t\t {}\nGPU UUID: \t {}\nBus Type: \t PCIe\nBus Location: \t {}\n"
                          "Device Minor: \t {}\n",
                          model.name, gpu.uuid, address, gpu.minor)));
     return write_capabilities(gpu);
+  }
+
+  // As the kernel shows it: the device below its root, and a link to it by its address.
+  Result<void> write_pci(const Gpu& gpu, const std::string& address) {
+    const bool here = options_.pci_folder.empty();
+    const FsRoot root = here ? root_ : FsRoot();
+    const fs::path place = pci_place(state_, gpu);
+    const fs::path pci = (here ? fs::path("/sys/devices") : options_.pci_folder) / place;
+    const Model& model = state_.models[gpu.model];
+    TRY(text(root, pci / "vendor", fmt::format("0x{:04x}\n", model.pci_device_id & 0xFFFFU)));
+    TRY(text(root, pci / "device", fmt::format("0x{:04x}\n", model.pci_device_id >> 16U)));
+    TRY(text(root, pci / "class", fmt::format("0x{:06x}\n", model.pci_class)));
+    TRY(text(root, pci / "numa_node", fmt::format("{}\n", gpu.numa)));
+    TRY(text(root, pci / "config", pci_config(state_, gpu)));
+    const fs::path target = here ? "../../../devices" / place : pci;
+    return link(fs::path("/sys/bus/pci/devices") / address, target.string());
   }
 
   // The files of the MIG instances that are there now.
@@ -192,7 +208,7 @@ class Tree {
   Result<void> link(const fs::path& path, const std::string& target) {
     std::error_code error;
     const fs::path real = root_.resolve(path);
-    fs::remove(real, error);
+    fs::remove_all(real, error);
     fs::create_symlink(target, real, error);
     if (error) return fail(Code::kIo, fmt::format("link {}: {}", real.string(), error.message()));
     return {};

@@ -14,6 +14,10 @@ namespace tranche::sim {
 struct TreeOptions {
   std::filesystem::path folder;
   std::string driver_root = "/";  // where under `folder` the driver's files and nodes lie
+  // Where the links of /sys/bus/pci/devices lead, on this machine and for good: for a tree of which
+  // only that folder is shown, since nothing can be added to a kernel's /sys/devices. Empty: to
+  // /sys/devices under `folder`.
+  std::filesystem::path pci_folder;
   bool plain_nodes = false;  // plain files in place of device nodes, also when mknod is permitted
 };
 

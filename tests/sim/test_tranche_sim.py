@@ -168,6 +168,8 @@ def test_root_writes_what_production_reads(machine):
     assert read(root, f"{pci}/class") == "0x030200\n"
     assert read(root, f"{pci}/numa_node") == "0\n"
     assert (root / pci / "config").read_bytes()[:4] == bytes.fromhex("de10b020")
+    # By its address there is a link, as the kernel has it, to its place below the PCIe root.
+    assert os.readlink(root / pci) == "../../../devices/pci0000:06/0000:06:01.0/0000:07:00.0"
     minors = dict(line.split() for line in read(root, "proc/driver/nvidia-caps/mig-minors").splitlines())
     assert minors["config"] == "1"
     assert minors["gpu0/gi0/access"] == "3"
@@ -187,6 +189,20 @@ def test_root_writes_what_production_reads(machine):
     assert os.readlink(libraries / "libnvidia-ml.so.1") == "libnvidia-ml.so.570.158.01"
     assert (libraries / "libcuda.so.570.158.01").exists()
     assert os.access(root / "usr/bin/nvidia-smi", os.X_OK)
+
+
+def test_gpus_of_a_host_bridge_have_one_pcie_root(machine):
+    one = machine("a100-80gb-x8")
+    elsewhere = one.folder / "pci"
+    one.sim("root", str(one.folder / "root"), "--plain-nodes", "--pci-folder", str(elsewhere))
+    links = {link.name: os.readlink(link) for link in (one.folder / "root/sys/bus/pci/devices").iterdir()}
+    assert len(links) == 8
+    assert links["0000:0f:00.0"] == f"{elsewhere}/pci0000:06/0000:06:01.0/0000:0f:00.0"
+    roots = [links[address].removeprefix(f"{elsewhere}/").split("/")[0] for address in sorted(links)]
+    assert roots == [root for root in ("pci0000:06", "pci0000:46", "pci0000:86", "pci0000:b6") for _ in range(2)]
+    # Written again, it is what it was.
+    one.sim("root", str(one.folder / "root"), "--plain-nodes", "--pci-folder", str(elsewhere))
+    assert read(elsewhere, "pci0000:46/0000:46:01.0/0000:4e:00.0/numa_node") == "0\n"
 
 
 def test_root_with_a_driver_root_of_its_own(machine):
