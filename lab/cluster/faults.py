@@ -8,6 +8,7 @@ _FAULTS = {
     "lost": ("", True, "the GPU falls off the bus: XID 79, and every call about it fails"),
     "gone": ("", True, "the GPU is not there any more: one fewer is counted"),
     "back": ("", True, "a lost or gone GPU is there again"),
+    "nvlink": ("", True, "the GPU's NVLinks are down"),
     "recovery": ("ACTION", True, "the driver asks for ACTION: gpu-reset, node-reboot, ..., none"),
     "hang": ("", True, "calls about the GPU do not return"),
     "no-driver": ("", False, "the driver is gone"),

@@ -8,6 +8,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/cuda_errors.h"
 #include "sim/gpu/mig.h"
+#include "sim/gpu/topology.h"
 #include "sim/machine/names.h"
 #include "sim/state/faults.h"
 
@@ -116,6 +117,12 @@ Result<void> remove_gpu(const Simulation& sim, const Wish& wish) {
   return {};
 }
 
+Result<void> cut_links(const Simulation& sim, const Wish& wish) {
+  ASSIGN_OR_RETURN(const std::uint32_t gpu, find_gpu(sim.state(), wish.gpu));
+  set_links_up(sim.state().gpus[gpu], false);
+  return {};
+}
+
 Result<void> return_gpu(const Simulation& sim, const Wish& wish) {
   ASSIGN_OR_RETURN(const std::uint32_t gpu, find_gpu(sim.state(), wish.gpu));
   set_presence(sim, gpu, Presence::kPresent);
@@ -170,6 +177,7 @@ Result<void> clear(const Simulation& sim, const Wish&) {
     set_presence(sim, gpu, Presence::kPresent);
     state.gpus[gpu].recovery_action.store(0);
     state.gpus[gpu].last_xid.store(0);
+    set_links_up(state.gpus[gpu], true);
   }
   state.init_error.store(state.yaml_init_error);
   clear_faults(sim);
@@ -215,6 +223,8 @@ void add_gpu_faults(CLI::App& fault, Cli& cli, const std::shared_ptr<Wish>& wish
            *wish, true);
   take_gpu(*add_command(fault, cli, "back", "A lost or gone GPU is there again", wish, return_gpu),
            *wish, true);
+  take_gpu(*add_command(fault, cli, "nvlink", "A GPU's NVLinks are down", wish, cut_links), *wish,
+           true);
   auto* recovery = add_command(fault, cli, "recovery", "The recovery action that the GPU asks for",
                                wish, want_recovery);
   take_gpu(*recovery, *wish, true);

@@ -7,10 +7,12 @@ namespace {
 
 bool same(std::uint32_t a, std::uint32_t b) { return a == b && a != kNone; }
 
+// Of Link::remote: the link is down.
+constexpr std::uint32_t kDown = 0x8000'0000;
+
 std::uint32_t count_links(const Gpu& gpu, Remote remote, std::uint32_t index) {
   return static_cast<std::uint32_t>(std::ranges::count_if(gpu.links, [&](const Link& link) {
-    return link.remote == static_cast<std::uint32_t>(remote) &&
-           (index == kNone || link.index == index);
+    return is_up(link) && remote_of(link) == remote && (index == kNone || link.index == index);
   }));
 }
 
@@ -25,6 +27,22 @@ std::uint32_t topology_level(const State& state, std::uint32_t a, std::uint32_t 
   if (same(one.pcie_group, other.pcie_group)) return 20;
   if (same(one.host_bridge, other.host_bridge)) return 30;
   return one.numa == other.numa ? 40 : 50;
+}
+
+Remote remote_of(const Link& link) {
+  return static_cast<Remote>(__atomic_load_n(&link.remote, __ATOMIC_RELAXED) & ~kDown);
+}
+
+bool is_up(const Link& link) {
+  return (__atomic_load_n(&link.remote, __ATOMIC_RELAXED) & kDown) == 0;
+}
+
+void set_links_up(Gpu& gpu, bool up) {
+  for (Link& link : gpu.links) {
+    const auto remote = static_cast<std::uint32_t>(remote_of(link));
+    if (remote == static_cast<std::uint32_t>(Remote::kNothing)) continue;
+    __atomic_store_n(&link.remote, up ? remote : remote | kDown, __ATOMIC_RELAXED);
+  }
 }
 
 std::uint32_t nvlinks_between(const State& state, std::uint32_t a, std::uint32_t b) {

@@ -330,6 +330,11 @@ struct nvmlFieldValue_t {
   nvmlValue_t value;
 };
 
+struct nvmlDeviceAddressingMode_v1_t {
+  unsigned int version;
+  unsigned int value;
+};
+
 struct nvmlGpuFabricInfo_t {
   unsigned char clusterUuid[16];
   nvmlReturn_t status;
@@ -407,6 +412,7 @@ inline constexpr int NVML_P2P_CAPS_INDEX_NVLINK = 2;
 inline constexpr int NVML_P2P_CAPS_INDEX_UNKNOWN = 5;
 inline constexpr int NVML_NVLINK_DEVICE_TYPE_GPU = 0;
 inline constexpr int NVML_NVLINK_DEVICE_TYPE_SWITCH = 2;
+inline constexpr unsigned int NVML_DEVICE_ADDRESSING_MODE_HMM = 1;
 
 inline constexpr unsigned int NVML_GPU_INSTANCE_PROFILE_COUNT = 18;
 inline constexpr unsigned int NVML_COMPUTE_INSTANCE_PROFILE_COUNT = 9;

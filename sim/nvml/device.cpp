@@ -1,6 +1,7 @@
 // Finding devices, and what they are.
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "fmt/format.h"
@@ -12,6 +13,9 @@
 
 namespace tranche::sim {
 namespace {
+
+constexpr unsigned int kTuring = 6;
+constexpr unsigned long kAddressingModeSince = 575;
 
 // A handle to a GPU that is found: faults that name this GPU strike, a lost one is told.
 nvmlReturn_t give_gpu(const Session& session, const char* function, std::uint32_t gpu,
@@ -180,6 +184,23 @@ NVML_API nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t handle, char* versi
 NVML_API nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t handle, unsigned int* brand) {
   return on_device(__func__, handle, given(brand), [&](const Device& device) {
     *brand = device.model().brand;
+    return NVML_SUCCESS;
+  });
+}
+
+// An older driver's library has no such function, and a GPU before Turing no such mode. That the
+// kernel has HMM is invented.
+NVML_API nvmlReturn_t nvmlDeviceGetAddressingMode(nvmlDevice_t handle,
+                                                  nvmlDeviceAddressingMode_v1_t* mode) {
+  return on_gpu(__func__, handle, given(mode), [&](const Device& device) {
+    if (std::strtoul(device.state().driver_version, nullptr, 10) < kAddressingModeSince) {
+      return NVML_ERROR_FUNCTION_NOT_FOUND;
+    }
+    if (mode->version != struct_version<nvmlDeviceAddressingMode_v1_t>(1)) {
+      return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    }
+    if (device.model().architecture < kTuring) return NVML_ERROR_NOT_SUPPORTED;
+    mode->value = NVML_DEVICE_ADDRESSING_MODE_HMM;
     return NVML_SUCCESS;
   });
 }

@@ -30,7 +30,7 @@ nvmlReturn_t on_link(const char* function, nvmlDevice_t handle, unsigned int lin
                      bool arguments_given, Function answer) {
   return on_gpu(function, handle, arguments_given && link < kMaxLinks, [&](const Device& device) {
     const Link& one = device.hardware().links[link];
-    if (one.remote == static_cast<std::uint32_t>(Remote::kNothing)) return NVML_ERROR_NOT_SUPPORTED;
+    if (remote_of(one) == Remote::kNothing) return NVML_ERROR_NOT_SUPPORTED;
     return answer(device, one);
   });
 }
@@ -102,8 +102,8 @@ NVML_API nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t a, nvmlDevice_t b, int
 
 NVML_API nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t handle, unsigned int link,
                                                unsigned int* active) {
-  return on_link(__func__, handle, link, given(active), [&](const Device&, const Link&) {
-    *active = 1;
+  return on_link(__func__, handle, link, given(active), [&](const Device&, const Link& one) {
+    *active = is_up(one) ? 1 : 0;
     return NVML_SUCCESS;
   });
 }
@@ -120,7 +120,7 @@ NVML_API nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t handle, unsigned i
 NVML_API nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t handle, unsigned int link,
                                                           nvmlPciInfo_t* pci) {
   return on_link(__func__, handle, link, given(pci), [&](const Device& device, const Link& one) {
-    const bool to_gpu = one.remote == static_cast<std::uint32_t>(Remote::kGpu);
+    const bool to_gpu = remote_of(one) == Remote::kGpu;
     const State& state = device.state();
     fill_pci(to_gpu ? state.gpus[one.index].pci : state.switches[one.index], *pci);
     if (to_gpu) pci->pciDeviceId = state.models[state.gpus[one.index].model].pci_device_id;
@@ -135,8 +135,8 @@ NVML_API nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo(nvmlDevice_t handle, unsi
 NVML_API nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t handle, unsigned int link,
                                                           int* type) {
   return on_link(__func__, handle, link, given(type), [&](const Device&, const Link& one) {
-    *type = one.remote == static_cast<std::uint32_t>(Remote::kGpu) ? NVML_NVLINK_DEVICE_TYPE_GPU
-                                                                   : NVML_NVLINK_DEVICE_TYPE_SWITCH;
+    *type = remote_of(one) == Remote::kGpu ? NVML_NVLINK_DEVICE_TYPE_GPU
+                                           : NVML_NVLINK_DEVICE_TYPE_SWITCH;
     return NVML_SUCCESS;
   });
 }

@@ -21,15 +21,14 @@ namespace {
 
 using lint::AttributeKind;
 
-constexpr cluster::Kind kDeviceClass{"resource.k8s.io", "v1", "deviceclasses", "DeviceClass",
-                                     false};
-
 // A node with one GPU of each kind, so that all names occur.
 std::vector<cluster::ResourceSlice> example_slices() {
   gpu::Machine machine;
   machine.driver_version = "570.158.01";
   machine.cuda_driver_version = 12080;
   gpu::Gpu whole{.index = 0, .uuid = {"GPU-0"}, .name = "NVIDIA A100-SXM4-80GB", .minor = 0};
+  whole.brand = "Nvidia";
+  whole.addressing_mode = "HMM";
   whole.memory = Bytes::from_mib(81920);
   whole.compute_capability = {8, 0};
   whole.numa_node = 0;
@@ -54,7 +53,7 @@ std::vector<cluster::ResourceSlice> example_slices() {
 // NVIDIA's driver has them, and ours does not.
 void add_nvidias(lint::DeviceNames& names) {
   const std::string driver(dra::kDriver);
-  for (const auto* text : {"brand", "addressingMode", "deviceID", "vendorID"}) {
+  for (const auto* text : {"deviceID", "vendorID"}) {
     names.add(driver, text, AttributeKind::kText);
   }
   for (const auto* number :
@@ -88,7 +87,7 @@ Result<std::vector<cluster::ResourceSlice>> slices_of(cluster::Objects& objects,
 
 // Their names, and the resources that they stand for.
 Result<void> add_classes(cluster::Objects& objects, lint::Surroundings& around) {
-  ASSIGN_OR_RETURN(const auto classes, objects.list(kDeviceClass, {}));
+  ASSIGN_OR_RETURN(const auto classes, objects.list(cluster::kDeviceClass, {}));
   around.classes.emplace();
   for (const auto& item : classes.items) {
     around.classes->insert(item.key.name);

@@ -37,6 +37,7 @@ inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "resourceclaims", 
                                      true};
 inline constexpr Kind kResourceClaimTemplate{"resource.k8s.io", "v1", "resourceclaimtemplates",
                                              "ResourceClaimTemplate", true};
+inline constexpr Kind kDeviceClass{"resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false};
 inline constexpr Kind kSecret{"", "v1", "secrets", "Secret", true};
 inline constexpr Kind kMutatingWebhookConfiguration{"admissionregistration.k8s.io", "v1",
                                                     "mutatingwebhookconfigurations",

@@ -117,6 +117,8 @@ std::vector<SliceDevice> GpuDevices::instances() const {
 
 void GpuDevices::put_common(SliceDevice& device) const {
   put_text(device, "productName", gpu_.name);
+  put_text(device, "brand", gpu_.brand);
+  put_text(device, "addressingMode", gpu_.addressing_mode);
   put_text(device, "architecture", architecture_of(gpu_.compute_capability));
   put_version(device, "cudaComputeCapability", version_of(gpu_.compute_capability));
   put_version(device, "driverVersion", semantic_version(machine_.driver_version));

@@ -9,13 +9,18 @@
 namespace tranche::dra {
 namespace {
 
+// Each to each, or both to NVSwitches: those of one machine are joined.
+bool are_joined(const gpu::Topology& links, std::size_t a, std::size_t b) {
+  return links.at(a, b).nvlinks > 0 || (links.switch_links(a) > 0 && links.switch_links(b) > 0);
+}
+
 // The first GPU of each GPU's island, by rows of the matrix.
 std::vector<std::size_t> first_of_each(const gpu::Topology& links) {
   std::vector<std::size_t> first(links.size());
   for (std::size_t i = 0; i < first.size(); ++i) first[i] = i;
   for (std::size_t a = 0; a < first.size(); ++a) {
     for (std::size_t b = a + 1; b < first.size(); ++b) {
-      if (links.at(a, b).nvlinks == 0 || first[a] == first[b]) continue;
+      if (!are_joined(links, a, b) || first[a] == first[b]) continue;
       const auto [low, high] = std::minmax(first[a], first[b]);
       std::ranges::replace(first, std::size_t{high}, std::size_t{low});
     }

@@ -1,5 +1,6 @@
 #pragma once
-// Which GPUs are linked by NVLink, directly or through others: one island. Pure.
+// Which GPUs are linked by NVLink, directly, through others or through NVSwitches: one island.
+// Links that are down do not count. Pure.
 
 #include <map>
 #include <string>

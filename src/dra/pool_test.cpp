@@ -44,7 +44,9 @@ std::string text(const SliceDevice& device, const std::string& name) {
 }
 
 TEST(Pool, AGpuHasNvidiasAttributesAndSharesOfMemoryAndCompute) {
-  const auto machine = test::machine_of({test::l20(0)});
+  auto machine = test::machine_of({test::l20(0)});
+  machine.gpus[0].brand = "Nvidia";
+  machine.gpus[0].addressing_mode = "HMM";
   const auto pool = make_pool(machine, {.shares = true,
                                         .pcie_roots = {{machine.gpus[0].pci, "pci0000:10"}},
                                         .islands = {{machine.gpus[0].uuid, "island-0"}}});
@@ -59,6 +61,8 @@ TEST(Pool, AGpuHasNvidiasAttributesAndSharesOfMemoryAndCompute) {
                    .attributes = {{"type", std::string("gpu")},
                                   {"uuid", test::gpu_uuid(0)},
                                   {"productName", std::string("NVIDIA L20")},
+                                  {"brand", std::string("Nvidia")},
+                                  {"addressingMode", std::string("HMM")},
                                   {"architecture", std::string("Ada Lovelace")},
                                   {"cudaComputeCapability", SemanticVersion{"8.9.0"}},
                                   {"driverVersion", SemanticVersion{"570.158.1"}},
@@ -92,8 +96,8 @@ TEST(Pool, WhatNobodyKnowsIsLeftOut) {
   const auto pool = make_pool(machine, {.shares = true});
   const auto& device = pool.gpus[0];
   EXPECT_FALSE(device.shareable);
-  for (const char* name :
-       {"productName", "driverVersion", "cudaComputeCapability", "numaNode", "architecture"}) {
+  for (const char* name : {"productName", "driverVersion", "cudaComputeCapability", "numaNode",
+                           "architecture", "brand", "addressingMode"}) {
     EXPECT_FALSE(device.attributes.contains(name)) << name;
   }
 }

@@ -61,7 +61,11 @@ struct Gpu {
   int index = 0;  // NVML's
   GpuUuid uuid;
   std::string name;  // "NVIDIA L20", "Tesla T4"
-  int minor = 0;     // /dev/nvidia<minor>; -1: the driver does not tell it
+  // "Tesla", "GeForceRTX", as NVIDIA's DRA driver spells them; empty: the driver does not tell it.
+  std::string brand;
+  // How the GPU sees the memory of programs: "HMM", "ATS" or "None"; empty: not told.
+  std::string addressing_mode;
+  int minor = 0;  // /dev/nvidia<minor>; -1: the driver does not tell it
   PciAddress pci;
   PciIds pci_ids;
   Bytes memory;  // total; 0: NVML does not tell it
@@ -105,12 +109,12 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-// The links of all pairs of GPUs, numbered as in Machine::gpus. Symmetric. The diagonal means
-// nothing.
+// The links of all pairs of GPUs, numbered as in Machine::gpus, and those to NVSwitches. Symmetric.
+// The diagonal means nothing.
 class Topology {
  public:
   Topology() = default;
-  explicit Topology(std::size_t gpus) : size_(gpus), links_(gpus * gpus) {}
+  explicit Topology(std::size_t gpus) : size_(gpus), links_(gpus * gpus), switch_links_(gpus) {}
 
   std::size_t size() const { return size_; }
   const Link& at(std::size_t a, std::size_t b) const { return links_[a * size_ + b]; }
@@ -118,11 +122,15 @@ class Topology {
     links_[a * size_ + b] = link;
     links_[b * size_ + a] = link;
   }
+  // How many NVLinks of a GPU lead to NVSwitches, and are up.
+  int switch_links(std::size_t gpu) const { return switch_links_[gpu]; }
+  void set_switch_links(std::size_t gpu, int links) { switch_links_[gpu] = links; }
   bool operator==(const Topology&) const = default;
 
  private:
   std::size_t size_ = 0;
   std::vector<Link> links_;
+  std::vector<int> switch_links_;
 };
 
 // The vGPU host driver, as a guest reads it from the PCI configuration space.

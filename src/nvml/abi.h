@@ -70,6 +70,12 @@ struct MemoryV2 {
   std::uint64_t used;
 };
 
+// nvmlDeviceAddressingMode_v1_t (575 and later).
+struct AddressingMode {
+  std::uint32_t version;
+  std::uint32_t value;
+};
+
 // nvmlSetMemoryLimits_v1_t and nvmlGetMemoryLimits_v1_t (13.4 and later): bytes.
 struct SetMemoryLimits {
   const char* name_space;  // path of a control group
@@ -256,6 +262,7 @@ inline constexpr std::uint64_t kEventXid = 0x8;
 inline constexpr std::uint64_t kEventMigConfigChange = 0x100;
 
 inline constexpr unsigned kMaxNvLinks = 36;
+inline constexpr int kNvLinkToSwitch = 2;  // NVML_NVLINK_DEVICE_TYPE_SWITCH
 inline constexpr std::uint32_t kMigEnabled = 1;
 
 }  // namespace tranche::nvml

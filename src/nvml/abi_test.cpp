@@ -12,6 +12,7 @@ namespace {
 static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, bus_id) == 36);
 static_assert(sizeof(Memory) == 24);
 static_assert(sizeof(MemoryV2) == 40 && offsetof(MemoryV2, total) == 8);
+static_assert(sizeof(AddressingMode) == 8 && offsetof(AddressingMode, value) == 4);
 static_assert(sizeof(SetMemoryLimits) == 24 && offsetof(SetMemoryLimits, hard_limit) == 16);
 static_assert(sizeof(GetMemoryLimits) == 32 && offsetof(GetMemoryLimits, current_used) == 24);
 static_assert(sizeof(DeviceAttributes) == 40 && offsetof(DeviceAttributes, memory_mib) == 32);
@@ -41,6 +42,7 @@ TEST(Abi, VersionWordsHoldSizeAndVersion) {
   EXPECT_EQ(version_word<GpuInstanceProfileInfoV2>(2), 0x02000098U);
   EXPECT_EQ(version_word<GpuInstanceProfileInfoV3>(3), 0x03000098U);
   EXPECT_EQ(version_word<FabricInfoV2>(2), 0x02000024U);
+  EXPECT_EQ(version_word<AddressingMode>(1), 0x01000008U);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "nvml/mig.h"
 #include "nvml/mig_geometry.h"
+#include "nvml/words.h"
 
 namespace tranche::nvml {
 namespace {
@@ -55,6 +56,8 @@ class DeviceReading {
 
   void take_fixed(const gpu::Gpu& known) {
     gpu_.name = known.name;
+    gpu_.brand = known.brand;
+    gpu_.addressing_mode = known.addressing_mode;
     gpu_.minor = known.minor;
     gpu_.pci = known.pci;
     gpu_.pci_ids = known.pci_ids;
@@ -94,7 +97,22 @@ class DeviceReading {
     told(call_(api_.nvmlDeviceGetCudaComputeCapability, answer_.handle, &capability.major,
                &capability.minor),
          api_.nvmlDeviceGetCudaComputeCapability.name, "its compute capability is unknown");
+    read_kind();
     answer_.complete = complete && capability.major != 0;
+  }
+
+  // What only claims ask for. A driver that does not tell it is no news.
+  void read_kind() {
+    unsigned brand = 0;
+    if (is_told(call_(api_.nvmlDeviceGetBrand, answer_.handle, &brand),
+                api_.nvmlDeviceGetBrand.name, "its brand is unknown")) {
+      gpu_.brand = brand_text(brand);
+    }
+    AddressingMode mode = {.version = version_word<AddressingMode>(1)};
+    if (is_told(call_(api_.nvmlDeviceGetAddressingMode, answer_.handle, &mode),
+                api_.nvmlDeviceGetAddressingMode.name, "its addressing mode is unknown")) {
+      gpu_.addressing_mode = addressing_text(mode.value);
+    }
   }
 
   void read_memory() {
@@ -232,6 +250,12 @@ class DeviceReading {
     }
     if (result == kResetRequired) gpu_.recovery_action = 1;
     return false;
+  }
+
+  // The same of a fact that some drivers and GPUs do not have.
+  bool is_told(Return result, const char* function, const char* consequence) {
+    return result != kNotSupported && result != kArgumentVersionMismatch &&
+           told(result, function, consequence);
   }
 
   void lose(std::string reason) {

@@ -20,6 +20,7 @@ struct Peer {
 struct Row {
   std::vector<gpu::P2pLevel> levels;  // to later GPUs only: the level is symmetric
   std::vector<int> nvlinks;
+  int switch_links = 0;
 };
 
 gpu::P2pLevel to_level(int level) {
@@ -40,7 +41,15 @@ void read_levels(Calls& call, const std::vector<Peer>& peers, std::size_t self, 
   }
 }
 
-// Counts the NVLinks whose far end is a GPU of this machine. Other links end at an NVSwitch.
+// A library that cannot tell leads to none.
+bool leads_to_switch(Calls& call, Device device, unsigned link) {
+  int type = 0;
+  return call(call.api().nvmlDeviceGetNvLinkRemoteDeviceType, device, link, &type) == kSuccess &&
+         type == kNvLinkToSwitch;
+}
+
+// Counts the NVLinks that are up: those whose far end is a GPU of this machine, and those to an
+// NVSwitch.
 void read_nvlinks(Calls& call, const std::vector<Peer>& peers, std::size_t self, Row& row) {
   for (unsigned link = 0; link < kMaxNvLinks; ++link) {
     int active = 0;
@@ -49,10 +58,14 @@ void read_nvlinks(Calls& call, const std::vector<Peer>& peers, std::size_t self,
     // NOT_SUPPORTED: the GPU has no NVLink. INVALID_ARGUMENT: there is no link of this number.
     if (result == kNotSupported || result == kInvalidArgument || result == kFunctionNotFound)
       return;
+    if (result != kSuccess || active == 0) continue;
+    if (leads_to_switch(call, *peers[self].handle, link)) {
+      ++row.switch_links;
+      continue;
+    }
     PciInfo remote = {};
-    if (result != kSuccess || active == 0 ||
-        call(call.api().nvmlDeviceGetNvLinkRemotePciInfo_v2, *peers[self].handle, link, &remote) !=
-            kSuccess) {
+    if (call(call.api().nvmlDeviceGetNvLinkRemotePciInfo_v2, *peers[self].handle, link, &remote) !=
+        kSuccess) {
       continue;
     }
     const gpu::PciAddress far = {
@@ -65,6 +78,7 @@ void read_nvlinks(Calls& call, const std::vector<Peer>& peers, std::size_t self,
 gpu::Topology combine(const std::vector<Row>& rows) {
   gpu::Topology topology(rows.size());
   for (std::size_t a = 0; a < rows.size(); ++a) {
+    topology.set_switch_links(a, rows[a].switch_links);
     for (std::size_t b = a + 1; b < rows.size(); ++b) {
       topology.set(a, b,
                    {.level = rows[a].levels[b],

@@ -94,6 +94,10 @@ def test_a_claim_by_model_and_four_of_one_island(lab, release):
         wait_devices(lab, "a100", *[f"gpu-{index}" for index in range(4)])
         islands = {one["attributes"]["tranche.dev/nvlinkIsland"]["string"] for one in devices(lab, "a100").values()}
         assert len(islands) == 1
+        attributes = [one["attributes"] for one in devices(lab, "a100").values()]
+        roots = sorted(one["resource.kubernetes.io/pcieRoot"]["string"] for one in attributes)
+        assert roots == ["pci0000:00", "pci0000:40", "pci0000:80", "pci0000:c0"]
+        assert {one["brand"]["string"] for one in attributes} == {"Nvidia"}
         with Applied(lab, claiming("four", "four")):
             lab.wait_pod("four")
             assert lab.pod("four")["spec"]["nodeName"] == "a100"

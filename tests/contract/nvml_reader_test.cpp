@@ -5,6 +5,7 @@
 
 #include "contract/sim_machine.h"
 #include "nvml/reader.h"
+#include "sim/gpu/topology.h"
 
 namespace tranche::nvml::nvml_reader_test {
 namespace {
@@ -93,7 +94,7 @@ TEST(NvmlReader, LevelsAndNvLinks) {
   EXPECT_EQ(topology->at(0, 2), (gpu::Link{kSystem, 0}));
 }
 
-TEST(NvmlReader, NvSwitchLinksAreNotCounted) {
+TEST(NvmlReader, NvSwitchLinksAreThoseOfAGpuAndNotOfAPair) {
   test::SimMachine sim("a100-80gb-x8");
   Reader reader(Connection::make(sim.options()));
   const auto machine = reader.read();
@@ -102,11 +103,68 @@ TEST(NvmlReader, NvSwitchLinksAreNotCounted) {
   const auto topology = reader.read_topology(*machine);
   ASSERT_TRUE(topology.has_value());
   for (std::size_t a = 0; a < 8; ++a) {
+    EXPECT_EQ(topology->switch_links(a), 12);
     for (std::size_t b = a + 1; b < 8; ++b) {
       EXPECT_EQ(topology->at(a, b).nvlinks, 0);
       EXPECT_NE(topology->at(a, b).level, gpu::P2pLevel::kUnknown);
     }
   }
+}
+
+TEST(NvmlReader, LinksThatAreDownAreNotCounted) {
+  for (const char* name : {"a100-80gb-x8", "a100-40gb-x4"}) {
+    test::SimMachine sim(name);
+    sim::set_links_up(sim.sim().state().gpus[1], false);
+    Reader reader(Connection::make(sim.options()));
+    const auto machine = reader.read();
+    ASSERT_TRUE(machine.has_value());
+    const auto topology = reader.read_topology(*machine);
+    ASSERT_TRUE(topology.has_value());
+    EXPECT_EQ(topology->switch_links(1), 0) << name;
+    EXPECT_TRUE(topology->switch_links(0) == 12 || topology->at(0, 2).nvlinks == 4) << name;
+  }
+}
+
+TEST(NvmlReader, ALibraryThatCannotTellWhereALinkLeadsHasNoneToASwitch) {
+  test::SimMachine sim("a100-80gb-x8");
+  sim.fail("nvmlDeviceGetNvLinkRemoteDeviceType", kFunctionNotFound);
+  Reader reader(Connection::make(sim.options()));
+  const auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  const auto topology = reader.read_topology(*machine);
+  ASSERT_TRUE(topology.has_value());
+  EXPECT_EQ(topology->switch_links(0), 0);
+}
+
+TEST(NvmlReader, BrandAndAddressingMode) {
+  test::SimMachine sim("h100-r615");
+  Reader reader(Connection::make(sim.options()));
+  const auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_EQ(machine->gpus[0].brand, "Nvidia");
+  EXPECT_EQ(machine->gpus[0].addressing_mode, "HMM");
+}
+
+TEST(NvmlReader, ADriverThatDoesNotKnowTheAddressingModeIsNoNews) {
+  test::SimMachine sim("t4");
+  Reader reader(Connection::make(sim.options()));
+  const auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_EQ(machine->gpus[0].brand, "Tesla");
+  EXPECT_EQ(machine->gpus[0].addressing_mode, "");
+  EXPECT_THAT(machine->warnings, IsEmpty());
+}
+
+TEST(NvmlReader, AKindThatTheDriverDoesNotTellIsLeftOut) {
+  test::SimMachine sim("h100-r615");
+  sim.fail("nvmlDeviceGetBrand", kUnknown);
+  sim.fail("nvmlDeviceGetAddressingMode", kNotSupported);
+  Reader reader(Connection::make(sim.options()));
+  const auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_EQ(machine->gpus[0].brand, "");
+  EXPECT_EQ(machine->gpus[0].addressing_mode, "");
+  EXPECT_THAT(machine->warnings, ElementsAre(testing::HasSubstr("its brand is unknown")));
 }
 
 TEST(NvmlReader, TopologyOfALostGpuIsUnknown) {
@@ -138,7 +196,8 @@ TEST(NvmlReader, FixedFactsAreAskedOnce) {
   ASSERT_TRUE(before.has_value());
   for (const char* function :
        {"nvmlDeviceGetName", "nvmlDeviceGetMinorNumber", "nvmlDeviceGetPciInfo_v3",
-        "nvmlDeviceGetCudaComputeCapability", "nvmlSystemGetDriverVersion"}) {
+        "nvmlDeviceGetCudaComputeCapability", "nvmlSystemGetDriverVersion", "nvmlDeviceGetBrand",
+        "nvmlDeviceGetAddressingMode"}) {
     sim.fail(function, kUnknown);
   }
   EXPECT_EQ(reader.read(), before);

@@ -40,6 +40,7 @@ def sim(tmp_path):
         "lost",
         "gone --gpu 1",
         "back",
+        "nvlink --gpu 1",
         "recovery gpu-reset",
         "hang --gpu 2",
         "no-driver",

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/gpu/memory.h"
+#include "sim/gpu/topology.h"
 #include "sim/gpu/uses.h"
 #include "sim/gpu/utilisation.h"
 #include "sim/state/faults.h"
@@ -192,6 +193,45 @@ TEST(Links, LeadToSwitches) {
   int status = -1;
   EXPECT_EQ(nvml("nvmlDeviceGetP2PStatus", nvml.gpu(0), nvml.gpu(7), 2, &status), NVML_SUCCESS);
   EXPECT_EQ(status, NVML_P2P_STATUS_OK);
+}
+
+TEST(Links, ThatAreDownSaySoAndLeadWhereTheyLed) {
+  const World world("a100-80gb-x8");
+  const Nvml nvml;
+  const auto sim = world.open();
+  ASSERT_TRUE(sim);
+  set_links_up(sim->state().gpus[1], false);
+  unsigned int active = 7;
+  int type = 0;
+  EXPECT_EQ(nvml("nvmlDeviceGetNvLinkState", nvml.gpu(1), 0U, &active), NVML_SUCCESS);
+  EXPECT_EQ(active, 0U);
+  EXPECT_EQ(nvml("nvmlDeviceGetNvLinkRemoteDeviceType", nvml.gpu(1), 0U, &type), NVML_SUCCESS);
+  EXPECT_EQ(type, NVML_NVLINK_DEVICE_TYPE_SWITCH);
+  EXPECT_EQ(nvml("nvmlDeviceGetNvLinkState", nvml.gpu(1), 12U, &active), NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(nvml("nvmlDeviceGetNvLinkState", nvml.gpu(0), 0U, &active), NVML_SUCCESS);
+  EXPECT_EQ(active, 1U);
+  set_links_up(sim->state().gpus[1], true);
+  EXPECT_EQ(nvml("nvmlDeviceGetNvLinkState", nvml.gpu(1), 0U, &active), NVML_SUCCESS);
+  EXPECT_EQ(active, 1U);
+}
+
+TEST(AddressingMode, IsToldByDriversThatHaveIt) {
+  {
+    const World world("l20");
+    const Nvml nvml;
+    nvmlDeviceAddressingMode_v1_t mode = {.version =
+                                              struct_version<nvmlDeviceAddressingMode_v1_t>(1)};
+    EXPECT_EQ(nvml("nvmlDeviceGetAddressingMode", nvml.gpu(), &mode),
+              NVML_ERROR_FUNCTION_NOT_FOUND);
+  }
+  const World world("h100-r615");
+  const Nvml nvml;
+  nvmlDeviceAddressingMode_v1_t mode = {};
+  EXPECT_EQ(nvml("nvmlDeviceGetAddressingMode", nvml.gpu(), &mode),
+            NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  mode.version = struct_version<nvmlDeviceAddressingMode_v1_t>(1);
+  EXPECT_EQ(nvml("nvmlDeviceGetAddressingMode", nvml.gpu(), &mode), NVML_SUCCESS);
+  EXPECT_EQ(mode.value, NVML_DEVICE_ADDRESSING_MODE_HMM);
 }
 
 TEST(Fabric, IsToldInItsVersions) {

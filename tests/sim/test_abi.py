@@ -16,6 +16,7 @@ VERSIONED = {
     "nvmlGpuInstanceProfileInfo_v3_t": ("nvmlGpuInstanceProfileInfo_v3", 3),
     "nvmlComputeInstanceProfileInfo_v2_t": ("nvmlComputeInstanceProfileInfo_v2", 2),
     "nvmlComputeInstanceProfileInfo_v3_t": ("nvmlComputeInstanceProfileInfo_v3", 3),
+    "nvmlDeviceAddressingMode_v1_t": ("nvmlDeviceAddressingMode_v1", 1),
     "nvmlGpuFabricInfo_v2_t": ("nvmlGpuFabricInfo_v2", 2),
     "nvmlGpuFabricInfo_v3_t": ("nvmlGpuFabricInfo_v3", 3),
     "nvmlProcessesUtilizationInfo_v1_t": ("nvmlProcessesUtilizationInfo_v1", 1),

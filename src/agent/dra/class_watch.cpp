@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "cluster/kinds.h"
 
 namespace tranche::agent {
 namespace {
@@ -19,7 +20,7 @@ ClassWatch::ClassWatch(cluster::Objects& objects, std::function<void()> changed,
                        const Log& log)
     : changed_(std::move(changed)),
       classes_(
-          objects, {.kind = kDeviceClass, .kind_may_be_missing = true, .backoff = backoff},
+          objects, {.kind = cluster::kDeviceClass, .kind_may_be_missing = true, .backoff = backoff},
           [this](const cluster::CacheChange& change) { take(change); }, log) {}
 
 bool ClassWatch::names_are_dropped() const {

@@ -12,9 +12,6 @@
 
 namespace tranche::agent {
 
-inline constexpr cluster::Kind kDeviceClass{"resource.k8s.io", "v1", "deviceclasses", "DeviceClass",
-                                            false};
-
 // On a DeviceClass: the spec.extendedResourceName that was written with it.
 inline constexpr std::string_view kExtendedNameAnnotation = "tranche.dev/extended-resource-name";
 

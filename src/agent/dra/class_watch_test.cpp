@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "cluster/kinds.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 #include "support/wait.h"
@@ -31,22 +32,22 @@ class ClassWatchTest : public testing::Test {
 };
 
 TEST_F(ClassWatchTest, ANameThatWasWrittenAndIsNotThereIsDropped) {
-  objects_.put(kDeviceClass, kDropped);
+  objects_.put(cluster::kDeviceClass, kDropped);
   EXPECT_TRUE(becomes(true));
   // The gate is on, and the chart was applied again.
-  objects_.put(kDeviceClass, kWritten);
+  objects_.put(cluster::kDeviceClass, kWritten);
   EXPECT_TRUE(becomes(false));
   EXPECT_TRUE(test::eventually([&] { return changes_ == 2; }));
-  objects_.put(kDeviceClass, kDropped);
+  objects_.put(cluster::kDeviceClass, kDropped);
   EXPECT_TRUE(becomes(true));
-  objects_.erase(kDeviceClass, {"", "gpu.nvidia.com"});
+  objects_.erase(cluster::kDeviceClass, {"", "gpu.nvidia.com"});
   EXPECT_TRUE(becomes(false));
 }
 
 TEST_F(ClassWatchTest, AClassThatWasMadeWithoutANameHasLostNone) {
-  objects_.put(kDeviceClass, R"({"metadata":{"name":"gpu-share"},"spec":{}})");
-  objects_.put(kDeviceClass, R"({"metadata":{"name":"odd","annotations":[]}})");
-  objects_.put(kDeviceClass, kWritten);
+  objects_.put(cluster::kDeviceClass, R"({"metadata":{"name":"gpu-share"},"spec":{}})");
+  objects_.put(cluster::kDeviceClass, R"({"metadata":{"name":"odd","annotations":[]}})");
+  objects_.put(cluster::kDeviceClass, kWritten);
   EXPECT_TRUE(test::eventually([&] { return objects_.open_watches() == 1; }));
   EXPECT_FALSE(watch_.names_are_dropped());
   EXPECT_EQ(changes_, 0);

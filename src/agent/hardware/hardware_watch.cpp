@@ -6,6 +6,8 @@
 namespace tranche::agent {
 namespace {
 
+// A link may come up after the agent, with NVIDIA's fabric manager, or go down.
+constexpr int kReadingsBetweenLinks = 12;
 // A changed layout is advertised within 5 s.
 constexpr std::chrono::milliseconds kMigInterval{4000};
 
@@ -76,12 +78,16 @@ void HardwareWatch::run(const std::stop_token& stop) {
 void HardwareWatch::read_links(const gpu::Machine& machine) {
   if (!callbacks_.links) return;
   auto uuids = present_uuids(machine);
-  if (uuids.size() < 2 || (uuids == links_.gpu_uuids && is_known(links_.topology))) return;
+  if (uuids.size() < 2) return;
+  const bool known = uuids == links_.gpu_uuids && is_known(links_.topology);
+  if (known && ++readings_since_links_ < kReadingsBetweenLinks) return;
+  readings_since_links_ = 0;
   auto present = machine;
   std::erase_if(present.gpus,
                 [](const gpu::Gpu& gpu) { return gpu.presence != gpu::Presence::kPresent; });
   auto topology = reader_.read_topology(present);
   if (!topology) return;  // retried after the next reading
+  if (known && !is_known(*topology)) return;
   offer::Links links{.gpu_uuids = std::move(uuids), .topology = *std::move(topology)};
   if (links == links_) return;
   links_ = links;

@@ -42,7 +42,8 @@ class HardwareWatch {
   std::chrono::milliseconds interval_;
   gpu::Machine known_;
   Callbacks callbacks_;
-  offer::Links links_;  // as handed on last
+  offer::Links links_;            // as handed on last
+  int readings_since_links_ = 0;  // since they were all known
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool asked_ = false;

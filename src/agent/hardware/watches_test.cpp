@@ -103,6 +103,26 @@ TEST(HardwareWatch, ReadsLinksAgainUntilAllAreKnown) {
   EXPECT_EQ(parts.links.all()[1].topology, known);
 }
 
+TEST(HardwareWatch, ReadsLinksAgainNowAndThen) {
+  const auto two = test::machine_of({test::l20(0), test::l20(1)});
+  gpu::Topology down(2);
+  down.set(0, 1, {.level = gpu::P2pLevel::kNode});
+  test::FakeReader reader(two, down);
+  HardwareParts parts;
+  const HardwareWatch watch(reader, milliseconds(1), two, parts.callbacks());
+  ASSERT_TRUE(parts.links.reaches(1));
+  auto up = down;
+  for (const std::size_t gpu : {0, 1}) up.set_switch_links(gpu, 12);
+  reader.set_machine(two, up);
+  ASSERT_TRUE(parts.links.reaches(2));
+  EXPECT_EQ(parts.links.all()[1].topology, up);
+  // What a GPU did not answer says nothing of its links.
+  reader.set_machine(two, gpu::Topology(2));
+  const auto before = parts.readings.all().size();
+  ASSERT_TRUE(parts.readings.reaches(before + 40));
+  EXPECT_EQ(parts.links.all().size(), 2U);
+}
+
 class XidWatchTest : public testing::Test {
  protected:
   std::unique_ptr<XidWatch> watch() {
