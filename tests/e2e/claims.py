@@ -19,6 +19,7 @@ class Claims:
 
     def __init__(self, server, node: Node, name: str):
         self.server, self.node, self.name = server, node, name
+        self._config_map = []
         (node.dir / "k" / "plugins_registry").mkdir()  # kubelet's own
         self.set_mode("dra")
 
@@ -33,11 +34,12 @@ class Claims:
             f"--driver-root={driver}",
             f"--driver-root-ctr-path={self.node.host}{driver}",
             "--machine-interval=100ms",
-            f"--config-map=default/{self.name}",
+            *self._config_map,
         ]
 
     def configure(self, config: str | dict) -> None:
-        """The agent's in a ConfigMap, for it tells of claims by Events; the supervisor's in its file."""
+        """The agent's in a ConfigMap, the supervisor's in its file."""
+        self._config_map = [f"--config-map=default/{self.name}"]
         text = config if isinstance(config, str) else json.dumps(config)
         metadata = {"name": self.name, "namespace": "default"}
         self.server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"default": text}})

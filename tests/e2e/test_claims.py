@@ -85,6 +85,13 @@ def test_the_kernel_keeps_a_share_where_node_and_driver_can(server, node, librar
     claims.forget(claim, more)
 
 
+def test_an_agent_without_a_config_map_records_events_too(server, node):
+    claims = Claims(server, node("l20"), "no-config-map")
+    claims.set_mode("both")
+    claims.agent()
+    server.wait(lambda: notes(server, "no-config-map", "NodeModeUnknown"), "the Event")
+
+
 @pytest.fixture
 def shared(server, node, request):
     if not (CONTROL.exists() and CLIENT.exists()):
