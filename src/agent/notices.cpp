@@ -40,25 +40,20 @@ void Notices::say_of_grants(const offer::Offer& offer) {
   const auto grants = grants_();
   const auto orphans = describe_orphans(grants, offer);
   if (said_.is_news("orphans", orphans)) log_.info(orphans);
-  if (const auto line = describe_stale_mps(grants, offer); said_.is_news("stale MPS", line)) {
-    log_.warn(line);
-    tell({.warning = true,
-          .reason = cluster::reason::kMpsGrantStale,
-          .action = "Advertise",
-          .note = line});
-  }
-  if (const auto line = describe_before_mps(grants, offer); said_.is_news("before MPS", line)) {
-    log_.warn(line);
-    tell({.warning = true,
-          .reason = cluster::reason::kGrantBeforeMps,
-          .action = "Advertise",
-          .note = line});
-  }
-  if (const auto line = describe_unlimited(grants, offer); said_.is_news("unlimited", line)) {
-    log_.warn(line);
-    tell(
-        {.warning = true, .reason = cluster::reason::kNotLimited, .action = "Limit", .note = line});
-  }
+  say_and_tell("stale MPS", cluster::reason::kMpsGrantStale, "Advertise",
+               describe_stale_mps(grants, offer));
+  say_and_tell("before MPS", cluster::reason::kGrantBeforeMps, "Advertise",
+               describe_before_mps(grants, offer));
+  say_and_tell("unlimited", cluster::reason::kNotLimited, "Limit",
+               describe_unlimited(grants, offer));
+}
+
+// In the log, and as an Event of the Node, whenever it is another line than before.
+void Notices::say_and_tell(const std::string& topic, const char* reason, const char* action,
+                           const std::string& line) {
+  if (!said_.is_news(topic, line)) return;
+  log_.warn(line);
+  tell({.warning = true, .reason = reason, .action = action, .note = line});
 }
 
 void Notices::tell(const NodeNotice& notice) const {
@@ -129,35 +124,11 @@ void Notices::tell_claims(const ClaimStanding& claims) {
           .note = claims.label_trouble});
   }
   const bool serves = claims.mode == cluster::NodeMode::kDra && !claims.undecided;
-  if (const auto line = serves ? claims.keepers.instead : std::string();
-      said_.is_news("kernel for claims", line)) {
-    log_.warn(line);
-    tell({.warning = true,
-          .reason = cluster::reason::kNoKernelLimits,
-          .action = "Limit",
-          .note = line});
-  }
-  if (said_.is_news("claims before MPS", claims.before_mps)) {
-    log_.warn(claims.before_mps);
-    tell({.warning = true,
-          .reason = cluster::reason::kGrantBeforeMps,
-          .action = "Publish",
-          .note = claims.before_mps});
-  }
-  if (said_.is_news("claims after MPS", claims.after_mps)) {
-    log_.warn(claims.after_mps);
-    tell({.warning = true,
-          .reason = cluster::reason::kMpsGrantStale,
-          .action = "Publish",
-          .note = claims.after_mps});
-  }
-  if (said_.is_news("gates", claims.gates_off)) {
-    log_.warn(claims.gates_off);
-    tell({.warning = true,
-          .reason = cluster::reason::kFeatureGatesOff,
-          .action = "Publish",
-          .note = claims.gates_off});
-  }
+  say_and_tell("kernel for claims", cluster::reason::kNoKernelLimits, "Limit",
+               serves ? claims.keepers.instead : std::string());
+  say_and_tell("claims before MPS", cluster::reason::kGrantBeforeMps, "Publish", claims.before_mps);
+  say_and_tell("claims after MPS", cluster::reason::kMpsGrantStale, "Publish", claims.after_mps);
+  say_and_tell("gates", cluster::reason::kFeatureGatesOff, "Publish", claims.gates_off);
 }
 
 }  // namespace tranche::agent

@@ -43,6 +43,8 @@ class Notices final : public Follower {
 
  private:
   void say_of_grants(const offer::Offer& offer);
+  void say_and_tell(const std::string& topic, const char* reason, const char* action,
+                    const std::string& line);
   void tell(const NodeNotice& notice) const;
   void tell_withheld(const offer::Offer& offer) const;
   void tell_enforcers(const offer::Offer& offer) const;
