@@ -58,8 +58,8 @@ def replaced_under_storm(lab, namespace: str, daemonset: str, node: str = "l20")
         lab.wait(lambda: storm.started >= 3, "the storm goes")
         for _ in range(3):
             lab.kubectl("-n", namespace, "rollout", "restart", f"daemonset/{daemonset}")
-            rollout = ("rollout", "status", f"daemonset/{daemonset}", "--timeout=60s")
-            lab.kubectl("-n", namespace, *rollout, timeout=90)
+            rollout = ("rollout", "status", f"daemonset/{daemonset}", "--timeout=120s")
+            lab.kubectl("-n", namespace, *rollout, timeout=150)
         now = storm.started
         lab.wait(lambda: storm.started >= now + 3, "the storm goes on")
     print(f"{storm.started} Pods, {len(storm.refused)} refused")

@@ -50,6 +50,8 @@ def shared_by(lab, image, tmp_path):
         applied.append(Serving(lab, MANIFEST.read_text()).__enter__())
         for node in ("l20", "t4"):
             wait_offer(lab, node, replicas)
+        # Kubernetes replaces a Pod that is not Ready yet without waiting for the next one.
+        lab.kubectl(*IN, "rollout", "status", "daemonset/tranche-agent", "--timeout=60s", timeout=90)
 
     yield apply
     for one in applied:
