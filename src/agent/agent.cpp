@@ -39,7 +39,7 @@ Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loade
       settings_(std::move(settings)),
       config_(source, std::move(loaded),
               {.check = [this](const auto& config) { return take_config(config); },
-               .report = ports_.report,
+               .report = [this](const auto& report) { config_report_ = report; },
                .effective = [this](const auto& announced) { return effective(announced); },
                .describe = describe_limits},
               ports_.log),
@@ -59,7 +59,8 @@ Result<void> Agent::run(int signals) {
   listen_for_successor();
   TRY(loop_->run(signals, {.hangup = [this] { on_hangup(); },
                            .turn = [this] { on_turn(); },
-                           .longest_sleep = [this] { return longest_sleep(); }}));
+                           .longest_sleep = [this] { return longest_sleep(); },
+                           .stuck = [this] { on_stuck(); }}));
   hand_over();
   for (const auto& follower : followers_->all()) follower->finish();
   ports_.log.info("stopped");
@@ -269,17 +270,29 @@ std::chrono::milliseconds Agent::longest_sleep() {
   return time;
 }
 
+void Agent::on_stuck() const {
+  const auto is_due = [this](const std::optional<TimePoint>& at) { return at && *at <= now(); };
+  std::string what = "a follower";
+  if (is_due(health_due_)) what = "health";
+  if (is_due(look_due_)) what = "an input of the offer";
+  if (is_due(config_due_)) what = "the configuration";
+  ports_.log.error(process::stuck_text(what));
+}
+
 // Called at least at every reading of the hardware.
 void Agent::beat() {
   const auto why = trouble();
   auto text = why.empty() ? config_.origin() : why;
   if (why.empty() && !refused_.empty()) text += "; what was advertised before stays: " + refused_;
+  if (why.empty() && refused_.empty()) {
+    if (const auto withheld = in_part(); !withheld.empty()) text += "; " + withheld;
+  }
   if (followers_) {
     for (const auto& follower : followers_->all()) {
       if (const auto remark = follower->remark(); !remark.empty()) text += "; " + remark;
     }
   }
-  status_.beat({.ready = why.empty(), .text = text});
+  status_.beat({.ready = why.empty(), .text = text, .turns = loop_->turns()});
 }
 
 // Why the agent is not ready; empty: it is.
@@ -291,11 +304,35 @@ std::string Agent::trouble() const {
   for (const auto& follower : followers_->all()) {
     if (auto why = follower->trouble(); !why.empty()) return why;
   }
-  return {};
+  const auto& offer = *followed_->offer;
+  return offer.resources.empty() ? in_part() : std::string();
+}
+
+// What of the configuration cannot be kept here, and why; empty: it is followed whole.
+std::string Agent::in_part() const {
+  if (!refused_.empty()) return refused_;
+  if (!followed_) return {};
+  std::string text;
+  for (const auto& withheld : followed_->offer->withheld) {
+    text +=
+        fmt::format("{}not advertising {}", text.empty() ? "" : "; ", offer::describe(withheld));
+  }
+  return text;
+}
+
+void Agent::report_config() const {
+  if (!ports_.report || !config_report_) return;
+  auto report = *config_report_;
+  report.in_part = in_part();
+  ports_.report(report);
 }
 
 void Agent::on_config_change() {
-  if (config_.look()) reconcile();
+  if (config_.look()) {
+    reconcile();
+  } else {
+    report_config();
+  }
   config_due_.reset();
   if (const auto wait = config_.look_again()) config_due_ = now() + *wait;
 }
@@ -370,9 +407,9 @@ void Agent::reconcile() {
     for (const auto& follower : followers_->all()) follower->await_hardware(state_);
     return;
   }
-  auto offer = make_offer();
-  const auto done = offer ? follow(*std::move(offer)) : std::unexpected(offer.error());
+  const auto done = follow(make_offer());
   refused_ = done ? std::string() : done.error().message();
+  report_config();
   if (done) return said_.forget("offer");
   const bool news =
       followed_ ? complain("offer", done.error(), "what was advertised before stays as it is")
@@ -392,13 +429,13 @@ void Agent::tell_refused(const Error& error) const {
                              error.message())});
 }
 
-Result<offer::Offer> Agent::make_offer() {
+offer::Offer Agent::make_offer() {
   state_.health = health_.report(*state_.machine, now());
   for (const auto& uuid : deaf_) {
     state_.health.try_emplace(uuid.value, "the driver refuses to report its errors");
   }
   state_.facts.control_nodes = host::control_nodes(FsRoot(settings_.options.host_root));
-  ASSIGN_OR_RETURN(auto offer, offer::make_offer(*state_.machine, state_.config, state_.health));
+  auto offer = offer::make_offer(*state_.machine, state_.config, state_.health);
   look_due_.reset();
   for (const auto& input : followers_->inputs()) {
     input->look(offer, state_);
@@ -415,7 +452,13 @@ Result<void> Agent::follow(offer::Offer offer) {
     return {};
   }
   const Round round{state_, std::make_shared<const offer::Offer>(std::move(offer))};
-  for (const auto& follower : followers_->all()) TRY(follower->follow(round));
+  std::optional<Error> failed;
+  for (const auto& follower : followers_->all()) {
+    if (failed && follower->hands_out()) continue;
+    auto done = follower->follow(round);
+    if (!done && !failed) failed = std::move(done).error();
+  }
+  if (failed) return std::unexpected(*std::move(failed));
   followed_.emplace(state_, round.offer);
   follow_anew_ = false;
   return {};

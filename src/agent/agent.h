@@ -80,6 +80,7 @@ class Agent {
   void on_hangup();
   void on_turn();
   std::chrono::milliseconds longest_sleep();
+  void on_stuck() const;
   void beat();
   std::string trouble() const;
   // Inputs.
@@ -93,9 +94,11 @@ class Agent {
   void take(gpu::Machine machine);
   // The round.
   void reconcile();
-  Result<offer::Offer> make_offer();
+  offer::Offer make_offer();
   Result<void> follow(offer::Offer offer);
   void tell_refused(const Error& error) const;
+  void report_config() const;
+  std::string in_part() const;
   // Whether it was news.
   bool complain(std::string_view topic, const Error& error, std::string_view consequence);
   TimePoint now() const { return ports_.clock.now(); }
@@ -115,6 +118,7 @@ class Agent {
   };
   std::optional<Followed> followed_;
   std::string refused_;                          // why the last offer is not followed; empty: it is
+  std::optional<ConfigReport> config_report_;    // what became of the configuration last
   std::function<void(const NodeNotice&)> tell_;  // empty without a cluster
   bool follow_anew_ = false;                     // run the next round even if nothing changed
   SaidOnce said_;

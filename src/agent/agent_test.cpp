@@ -91,7 +91,12 @@ class AgentTest : public testing::Test {
                                          told_.push_back(notice);
                                        },
                                    .more = std::move(more_)},
-                     .turn = turn_},
+                     .turn = turn_,
+                     .report =
+                         [this](const ConfigReport& report) {
+                           const std::scoped_lock lock(mutex_);
+                           reported_.push_back(report);
+                         }},
         Agent::Settings{.options = options_, .xid_policy = gpu::make_xid_policy("", "")}, *source_,
         *std::move(loaded));
     thread_ = std::jthread([this] { result_ = agent_->run(signals_[0]); });
@@ -143,12 +148,56 @@ class AgentTest : public testing::Test {
   std::mutex mutex_;
   std::vector<std::string> registered_;
   std::vector<NodeNotice> told_;
+  std::vector<ConfigReport> reported_;
   std::vector<std::unique_ptr<Follower>> more_;  // behind the agent's own
   NodeTurn* turn_ = nullptr;
   std::optional<FileSource> source_;
   std::unique_ptr<Agent> agent_;
   Result<void> result_;
   std::jthread thread_;
+};
+
+// What a new room of the agent (MIG, DRA, metrics) is to it.
+class TestFollower final : public Follower {
+ public:
+  struct Seen {
+    std::mutex mutex;
+    std::vector<std::string> what;
+    std::atomic<bool> fails = false;
+    std::atomic<bool> is_ready = true;
+
+    void add(std::string text) {
+      const std::scoped_lock lock(mutex);
+      what.push_back(std::move(text));
+    }
+    bool has(const std::string& text) {
+      const std::scoped_lock lock(mutex);
+      return std::ranges::find(what, text) != what.end();
+    }
+  };
+  explicit TestFollower(Seen& seen) : seen_(seen) {}
+
+  Result<void> follow(const Round& round) override {
+    if (seen_.fails) return fail(Code::kUnavailable, "the test follower fails");
+    std::size_t tranches = 0;
+    for (const auto& resource : round.offer->resources) tranches += resource.tranches.size();
+    seen_.add(std::to_string(tranches) + " tranches");
+    return {};
+  }
+  void await_hardware(const State&) override { seen_.add("awaits hardware"); }
+  void restart(TimePoint) override { seen_.add("restart"); }
+  void tick(TimePoint now) override {
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(1);
+    seen_.add("tick");
+  }
+  std::optional<TimePoint> next_tick() const override { return next_; }
+  std::string trouble() const override { return seen_.is_ready ? "" : "the test is not ready"; }
+  void finish() override { seen_.add("finish"); }
+
+ private:
+  Seen& seen_;
+  TimePoint next_{};
 };
 
 TEST_F(AgentTest, AdvertisesRegistersAndStops) {
@@ -317,34 +366,47 @@ TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
   EXPECT_TRUE(says("limits strict: memory equal, compute equal"));
 }
 
-TEST_F(AgentTest, AnOfferThatCannotBeFollowedIsToldOnTheNodeAndInTheAnswerToProbes) {
-  reader_.set_machine(test::machine_of({test::a100_40gb(0).mig({"1g.5gb"}), test::a100_40gb(1)}));
+TEST_F(AgentTest, ALayoutThatSingleCannotOfferIsWithheldAndEveryFollowerHearsOfIt) {
+  const auto fits = test::machine_of({test::a100_40gb(0), test::a100_40gb(1)});
+  const auto does_not = test::machine_of({test::a100_40gb(0).mig({"1g.5gb"}), test::a100_40gb(1)});
+  reader_.set_machine(does_not);
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml", "flags: {migStrategy: single}\n"));
+  TestFollower::Seen seen;
+  more_.push_back(std::make_unique<TestFollower>(seen));
   start();
   const std::string why =
-      "migStrategy single: all devices on the node must be configured with the same migEnabled";
+      "not advertising nvidia.com/gpu: migStrategy single: all devices on the node must be "
+      "configured with the same migEnabled";
   ASSERT_TRUE(says(why));
-  EXPECT_TRUE(test::eventually([&] {
+  EXPECT_TRUE(test::eventually([&] { return seen.has("0 tranches"); }));
+  const auto waits = [&] {
     const auto status = read_status(options_.state_dir, std::chrono::hours(1));
     return status && !status->ready && status->text.starts_with(why);
-  }));
-  {
+  };
+  EXPECT_TRUE(test::eventually(waits));
+  const auto told = [&](std::size_t times) {
     const std::scoped_lock lock(mutex_);
-    ASSERT_EQ(told_.size(), 1U);
-    EXPECT_EQ(told_[0].reason, "ResourceWithheld");
-    EXPECT_TRUE(told_[0].note.starts_with("not advertising any resource: " + why));
-  }
-  reader_.set_machine(test::machine_of({test::a100_40gb(0), test::a100_40gb(1)}));
-  EXPECT_TRUE(says("registered nvidia.com/gpu"));
-  // One that is followed stays when the next cannot be.
-  reader_.set_machine(test::machine_of({test::a100_40gb(0).mig({"1g.5gb"}), test::a100_40gb(1)}));
+    return told_.size() == times && told_.back().reason == "ResourceWithheld" &&
+           told_.back().note.starts_with(why);
+  };
+  EXPECT_TRUE(test::eventually([&] { return told(1); }));
   EXPECT_TRUE(test::eventually([&] {
-    const auto status = read_status(options_.state_dir, std::chrono::hours(1));
-    return status && status->ready && status->text.contains("stays: " + why);
+    const std::scoped_lock lock(mutex_);
+    return !reported_.empty() && reported_.back().applied &&
+           reported_.back().in_part.starts_with(why);
   }));
-  const std::scoped_lock lock(mutex_);
-  ASSERT_EQ(told_.size(), 2U);
-  EXPECT_TRUE(told_[1].note.starts_with("what was advertised before stays as it is: " + why));
+  reader_.set_machine(fits);
+  EXPECT_TRUE(says("registered nvidia.com/gpu"));
+  EXPECT_TRUE(test::eventually([&] {
+    const std::scoped_lock lock(mutex_);
+    return reported_.back().applied && reported_.back().in_part.empty();
+  }));
+  // Nothing that is gone is handed out.
+  reader_.set_machine(does_not);
+  EXPECT_TRUE(says("no longer advertising nvidia.com/gpu"));
+  EXPECT_TRUE(test::eventually(waits));
+  EXPECT_TRUE(test::eventually([&] { return told(2); }));
+  stop();  // the follower refers to `seen`
 }
 
 TEST_F(AgentTest, WhatKeepsMemoryInsteadOfTheKernelIsSaidOnce) {
@@ -409,49 +471,6 @@ TEST_F(AgentTest, WhereNobodyEvictsItSaysSo) {
   EXPECT_TRUE(test::eventually([&] { return log_.count("the configuration has changed") == 1; }));
   EXPECT_EQ(log_.count("no controller that evicts"), 1);
 }
-
-// What a new room of the agent (MIG, DRA, metrics) is to it.
-class TestFollower final : public Follower {
- public:
-  struct Seen {
-    std::mutex mutex;
-    std::vector<std::string> what;
-    std::atomic<bool> fails = false;
-    std::atomic<bool> is_ready = true;
-
-    void add(std::string text) {
-      const std::scoped_lock lock(mutex);
-      what.push_back(std::move(text));
-    }
-    bool has(const std::string& text) {
-      const std::scoped_lock lock(mutex);
-      return std::ranges::find(what, text) != what.end();
-    }
-  };
-  explicit TestFollower(Seen& seen) : seen_(seen) {}
-
-  Result<void> follow(const Round& round) override {
-    if (seen_.fails) return fail(Code::kUnavailable, "the test follower fails");
-    std::size_t tranches = 0;
-    for (const auto& resource : round.offer->resources) tranches += resource.tranches.size();
-    seen_.add(std::to_string(tranches) + " tranches");
-    return {};
-  }
-  void await_hardware(const State&) override { seen_.add("awaits hardware"); }
-  void restart(TimePoint) override { seen_.add("restart"); }
-  void tick(TimePoint now) override {
-    if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(1);
-    seen_.add("tick");
-  }
-  std::optional<TimePoint> next_tick() const override { return next_; }
-  std::string trouble() const override { return seen_.is_ready ? "" : "the test is not ready"; }
-  void finish() override { seen_.add("finish"); }
-
- private:
-  Seen& seen_;
-  TimePoint next_{};
-};
 
 TEST_F(AgentTest, AFollowerNeedsNoChangeElsewhere) {
   TestFollower::Seen seen;

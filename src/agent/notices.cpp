@@ -67,7 +67,7 @@ void Notices::tell_withheld(const offer::Offer& offer) const {
   std::vector<std::string> lines;
   for (const auto& withheld : offer.withheld) {
     if (std::ranges::find(known, withheld) != known.end()) continue;
-    lines.push_back(fmt::format("not advertising {}: {}", withheld.name.value, withheld.reason));
+    lines.push_back(fmt::format("not advertising {}", offer::describe(withheld)));
   }
   if (lines.empty()) return;
   tell({.warning = true,

@@ -21,6 +21,7 @@ class ChangeLog final : public Follower {
   // `log` outlives it.
   explicit ChangeLog(const Log& log) : log_(log) {}
   Result<void> follow(const Round& round) override;
+  bool hands_out() const override { return true; }
 
  private:
   const Log& log_;

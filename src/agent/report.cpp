@@ -80,8 +80,7 @@ std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer
   describe_health(before, after, lines);
   for (const auto& withheld : after.withheld) {
     if (contains(before.withheld, withheld)) continue;
-    lines.push_back(
-        {true, fmt::format("not advertising {}: {}", withheld.name.value, withheld.reason)});
+    lines.push_back({true, fmt::format("not advertising {}", offer::describe(withheld))});
   }
   for (const auto& warning : after.warnings) {
     if (!contains(before.warnings, warning)) lines.push_back({true, warning});

@@ -260,7 +260,8 @@ int check(const config::AgentOptions& options) {
     fmt::print(stderr, "{}\n", status.error().message());
     return 1;
   }
-  fmt::print("{}: {}\n", status->ready ? "ready" : "waiting", status->text);
+  fmt::print("{}: {}\nturns of its loop: {}\n", status->ready ? "ready" : "waiting", status->text,
+             status->turns);
   return status->ready || options.check == "live" ? 0 : 1;
 }
 

@@ -28,7 +28,7 @@ config::Config limited(Enforcement enforcement) {
 Labels labels_under(Enforcement enforcement) {
   const auto machine =
       test::machine_of({test::a100_40gb(0), test::a100_40gb(1).mig({"1g.5gb", "2g.10gb"})});
-  return limit_labels(offer::make_offer(machine, limited(enforcement), {}).value());
+  return limit_labels(offer::make_offer(machine, limited(enforcement), {}));
 }
 
 TEST(LimitLabels, NameEnforcementAndEnforcerOfEachResource) {
@@ -47,7 +47,7 @@ TEST(LimitLabels, WhereDevicesDifferTheWeakestEnforcerIsSaid) {
   auto config = limited(Enforcement::kStrict);
   config.tranche.limits.general.kernel_limits = true;
   for (const std::string expected : {"limiter", "limiter", "kernel"}) {
-    const auto labels = limit_labels(offer::make_offer(machine, config, {}).value());
+    const auto labels = limit_labels(offer::make_offer(machine, config, {}));
     EXPECT_EQ(labels.at("tranche.dev/gpu.shared.limits-by"), expected);
     auto& next = machine.gpus[machine.gpus[0].kernel_memory_limits ? 1 : 0];
     next.kernel_memory_limits = true;
@@ -59,8 +59,8 @@ TEST(LimitLabels, OfMpsNameIt) {
   config.sharing.mps = {.resources = {{.name = {"nvidia.com/gpu"}, .replicas = 4}}};
   config.tranche.limits.general.enforcement = Enforcement::kStrict;
   const auto offer = offer::make_offer(test::machine_of({test::a100_40gb(0)}), config, {});
-  EXPECT_THAT(limit_labels(*offer), ElementsAre(Pair("tranche.dev/gpu.limits", "strict"),
-                                                Pair("tranche.dev/gpu.limits-by", "mps")));
+  EXPECT_THAT(limit_labels(offer), ElementsAre(Pair("tranche.dev/gpu.limits", "strict"),
+                                               Pair("tranche.dev/gpu.limits-by", "mps")));
 }
 
 TEST(LimitLabels, AreNoneWithoutLimits) { EXPECT_THAT(labels_under(Enforcement::kOff), IsEmpty()); }

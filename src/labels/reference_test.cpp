@@ -33,7 +33,7 @@ std::set<std::string> every_key() {
     for (const auto& [key, value] : set->labels) keys.insert(key);
   }
   mixed.tranche.limits.general.enforcement = Enforcement::kStrict;
-  for (const auto& [key, value] : limit_labels(offer::make_offer(mig, mixed, {}).value())) {
+  for (const auto& [key, value] : limit_labels(offer::make_offer(mig, mixed, {}))) {
     keys.insert(key);
   }
   return keys;

@@ -56,9 +56,9 @@ TEST(Partitions, AreForAmpereAndLater) {
   const config::MpsControlRules rules{.protocol = 2, .sm_partitions = config::EqualChunks{}};
   const auto planned = [&](const gpu::Machine& machine) {
     const auto offer = offer::make_offer(machine, offer::testing::mps({entry("gpu", 4)}), {});
-    EXPECT_EQ(offer->resources.size(), 1U);
-    return std::pair(make_plan(machine, *offer, rules).at(0),
-                     partitions_objection(machine, offer->resources[0]));
+    EXPECT_EQ(offer.resources.size(), 1U);
+    return std::pair(make_plan(machine, offer, rules).at(0),
+                     partitions_objection(machine, offer.resources[0]));
   };
   const auto [ampere, nothing] = planned(machine_of({a100_40gb(0)}));
   EXPECT_TRUE(has_partitions(ampere));

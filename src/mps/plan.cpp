@@ -81,13 +81,19 @@ Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
   return plan;
 }
 
-Plan without_mig(Plan plan, const gpu::Machine& machine) {
-  std::erase_if(plan, [&](const Daemon& daemon) {
-    return std::ranges::any_of(daemon.devices, [&](const DaemonDevice& device) {
-      const auto* gpu = gpu::find_gpu(machine, {device.uuid});
-      return gpu != nullptr && gpu->mig_enabled();
-    });
-  });
+Plan keep_withheld(Plan plan, const Plan& before, const gpu::Machine& machine,
+                   const offer::Offer& offer) {
+  const auto is_mig = [&](const DaemonDevice& device) {
+    const auto* gpu = gpu::find_gpu(machine, {device.uuid});
+    return gpu != nullptr && gpu->mig_enabled();
+  };
+  for (const Daemon& daemon : before) {
+    const bool withheld = offer.find(daemon.resource) == nullptr &&
+                          std::ranges::find(offer.withheld, daemon.resource,
+                                            &offer::Withheld::name) != offer.withheld.end();
+    if (withheld && std::ranges::none_of(daemon.devices, is_mig)) plan.push_back(daemon);
+  }
+  std::ranges::sort(plan, {}, &Daemon::resource);
   return plan;
 }
 

@@ -33,8 +33,10 @@ using Plan = std::vector<Daemon>;  // by resource
 Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
                const config::MpsControlRules& rules = {}, const std::set<std::string>& open = {});
 
-// The plan without the daemons of GPUs that are in MIG mode now.
-Plan without_mig(Plan plan, const gpu::Machine& machine);
+// `plan`, and of the daemons that run now (`before`) those whose resource `offer` withholds: their
+// clients go on. Of these none is kept for a GPU that is in MIG mode now.
+Plan keep_withheld(Plan plan, const Plan& before, const gpu::Machine& machine,
+                   const offer::Offer& offer);
 
 // Why GPUs of an MPS resource cannot have static SM partitions; empty: they can. If they cannot,
 // all clients of the resource are limited by percentages.

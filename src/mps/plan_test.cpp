@@ -25,9 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 Plan planned(const gpu::Machine& machine, const config::Config& config) {
-  const auto offer = offer::make_offer(machine, config, {});
-  if (!offer) throw std::runtime_error(offer.error().message());
-  return make_plan(machine, *offer);
+  return make_plan(machine, offer::make_offer(machine, config, {}));
 }
 
 Daemon only(const gpu::Machine& machine, const config::Config& config) {
@@ -162,7 +160,7 @@ TEST(Plan, LeavesOutWholeDevicesOfASharedResource) {
 TEST(Plan, OfAResourceThatClaimsGetTheLimitsAreOpen) {
   const auto machine = machine_of(2, a100_40gb);
   const auto config = offer::testing::mps({entry("gpu", 4)});
-  const auto offer = offer::make_offer(machine, config, {}).value();
+  const auto offer = offer::make_offer(machine, config, {});
   const config::MpsControlRules rules{.protocol = 2, .sm_partitions = config::EqualChunks{}};
   const auto plan = make_plan(machine, offer, rules, {"nvidia.com/gpu"});
   ASSERT_EQ(plan.size(), 1U);

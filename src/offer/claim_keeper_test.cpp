@@ -22,7 +22,7 @@ gpu::Machine r615(int gpus = 2) {
 }
 
 ClaimKeepers keepers(const config::Config& config, const gpu::Machine& machine) {
-  return claim_keepers(config.tranche.limits, machine, make_offer(machine, config, {}).value());
+  return claim_keepers(config.tranche.limits, machine, make_offer(machine, config, {}));
 }
 
 GrantLimits half(const std::string& uuid) {

@@ -49,16 +49,24 @@ class Classifier {
   Classifier(const config::Config& config, const gpu::HealthReport& health)
       : config_(config), health_(health) {}
 
-  void add_whole(const Gpu& gpu) {
-    const ResourceName name = match(config_.gpus, gpu.name).value_or(ResourceName{kGpu});
-    out.by_name[name].push_back(device_of(gpu, health_));
-  }
+  void add_whole(const Gpu& gpu) { out.by_name[name_of(gpu)].push_back(device_of(gpu, health_)); }
 
   // Strategy single: every instance is a "gpu".
   void add_instances_as_gpus(const Gpu& gpu) {
     for (const MigInstance& instance : gpu.mig_instances) {
-      add_instance(gpu, instance,
-                   match(config_.migs, instance.profile.name).value_or(ResourceName{kGpu}));
+      add_instance(gpu, instance, name_as_gpu(instance));
+    }
+  }
+
+  // Strategy single: the resources that these GPUs and their instances would have.
+  void withhold_all(const std::vector<const Gpu*>& gpus, const std::string& why) {
+    for (const Gpu* gpu : gpus) {
+      if (!gpu->mig_enabled() || gpu->mig_instances.empty()) {
+        out.withheld.try_emplace(gpu->mig_enabled() ? ResourceName{kGpu} : name_of(*gpu), why);
+      }
+      for (const auto& instance : gpu->mig_instances) {
+        out.withheld.try_emplace(name_as_gpu(instance), why);
+      }
     }
   }
 
@@ -89,6 +97,14 @@ class Classifier {
  private:
   static constexpr const char* kGpu = "nvidia.com/gpu";
 
+  ResourceName name_of(const Gpu& gpu) const {
+    return match(config_.gpus, gpu.name).value_or(ResourceName{kGpu});
+  }
+
+  ResourceName name_as_gpu(const MigInstance& instance) const {
+    return match(config_.migs, instance.profile.name).value_or(ResourceName{kGpu});
+  }
+
   void add_instance(const Gpu& gpu, const MigInstance& instance, const ResourceName& name) {
     out.by_name[name].push_back(device_of(gpu, instance, health_));
   }
@@ -116,51 +132,45 @@ std::vector<const Gpu*> usable(const gpu::Machine& machine, Classifier& classifi
   return out;
 }
 
-// Strategy single needs MIG on all GPUs of the node or on none, and one MIG profile everywhere.
-Result<void> check_uniform(const std::vector<const Gpu*>& gpus) {
-  const std::string hint =
+// Why strategy single cannot offer these GPUs, and what to do; empty: it can. It needs MIG on all
+// GPUs of the node or on none, and one MIG profile everywhere.
+std::string not_uniform(const std::vector<const Gpu*>& gpus) {
+  constexpr const char* kHint =
       "give every GPU of the node the same MIG layout, or set migStrategy to mixed";
   const MigInstance* first = nullptr;
   for (const Gpu* gpu : gpus) {
     if (!gpu->mig_enabled()) continue;
-    if (!gpu->mig_refused.empty()) {
-      return fail(Code::kFailedPrecondition, refused_instances(*gpu), kMigRemedy);
-    }
+    if (!gpu->mig_refused.empty())
+      return fmt::format("{}; {}", refused_instances(*gpu), kMigRemedy);
     if (gpu->mig_instances.empty()) {
-      return fail(Code::kFailedPrecondition,
-                  fmt::format("device {} has no MIG devices configured", gpu->index), hint);
+      return fmt::format("device {} has no MIG devices configured; {}", gpu->index, kHint);
     }
     for (const MigInstance& instance : gpu->mig_instances) {
       if (first == nullptr) first = &instance;
       if (instance.profile == first->profile && instance.attributes == first->attributes) continue;
-      return fail(Code::kFailedPrecondition,
-                  fmt::format("more than one MIG device type present on node ({} and {})",
-                              first->profile.name, instance.profile.name),
-                  hint);
+      return fmt::format("more than one MIG device type present on node ({} and {}); {}",
+                         first->profile.name, instance.profile.name, kHint);
     }
   }
   const auto enabled = std::ranges::count_if(gpus, &Gpu::mig_enabled);
-  if (enabled != 0 && static_cast<std::size_t>(enabled) != gpus.size()) {
-    return fail(Code::kFailedPrecondition,
-                fmt::format("all devices on the node must be configured with the same migEnabled "
-                            "value ({} of {} GPUs have MIG enabled)",
-                            enabled, gpus.size()),
-                hint);
-  }
-  return {};
+  if (enabled == 0 || static_cast<std::size_t>(enabled) == gpus.size()) return {};
+  return fmt::format(
+      "all devices on the node must be configured with the same migEnabled value ({} of {} GPUs "
+      "have MIG enabled); {}",
+      enabled, gpus.size(), kHint);
 }
 
 }  // namespace
 
-Result<DeviceClasses> device_classes(const gpu::Machine& machine, const config::Config& config,
-                                     const gpu::HealthReport& health) {
+DeviceClasses device_classes(const gpu::Machine& machine, const config::Config& config,
+                             const gpu::HealthReport& health) {
   Classifier classifier(config, health);
   const std::vector<const Gpu*> gpus = usable(machine, classifier);
   const MigStrategy strategy = config.flags.mig_strategy;
   if (strategy == MigStrategy::kSingle) {
-    Result<void> uniform = check_uniform(gpus);
-    if (!uniform) {
-      return std::unexpected(std::move(uniform).error().with_context("migStrategy single"));
+    if (const auto why = not_uniform(gpus); !why.empty()) {
+      classifier.withhold_all(gpus, fmt::format("migStrategy single: {}", why));
+      return std::move(classifier.out);
     }
   }
   for (const Gpu* gpu : gpus) {

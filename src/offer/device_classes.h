@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "config/config.h"
 #include "gpu/health.h"
 #include "gpu/machine.h"
@@ -18,13 +17,14 @@ struct DeviceClasses {
   // Devices by GPU index, then MIG slot. A device is in one class only.
   std::map<config::ResourceName, std::vector<Device>> by_name;
   std::vector<std::string> warnings;
-  // What the node may have and this process may not see: why.
+  // What has no devices here, and why: instances that this process may not see; for strategy
+  // `single` all that a machine has whose MIG layout is not uniform, in NVIDIA's phrases.
   std::map<config::ResourceName, std::string> withheld;
 };
 
-// Follows flags.migStrategy and resources.{gpus,mig}, by NVIDIA's rules. For strategy `single` the
-// errors are NVIDIA's phrases (kFailedPrecondition). GPUs named "DGX Display" are left out.
-Result<DeviceClasses> device_classes(const gpu::Machine& machine, const config::Config& config,
-                                     const gpu::HealthReport& health);
+// Follows flags.migStrategy and resources.{gpus,mig}, by NVIDIA's rules. GPUs named "DGX Display"
+// are left out.
+DeviceClasses device_classes(const gpu::Machine& machine, const config::Config& config,
+                             const gpu::HealthReport& health);
 
 }  // namespace tranche::offer

@@ -28,13 +28,13 @@ constexpr const char* kAnnotationId = "0b6a7c1e-5f2d-4a3b-9c8d-7e6f5a4b3c2d";
 // 8 GPUs, whole or in replicas.
 ResourceOffer gpus(int replicas = 1, bool one_only = false) {
   return make_offer(machine_of(8, a100_40gb), time_slicing({entry("gpu", replicas)}, one_only), {})
-      ->resources.at(0);
+      .resources.at(0);
 }
 ResourceOffer migs() {
   return make_offer(
              machine_of({a100_40gb(0).mig({"1g.5gb", "1g.5gb"}), a100_40gb(1).mig({"1g.5gb"})}),
              with_mig(config::MigStrategy::kMixed), {})
-      ->resources.at(0);
+      .resources.at(0);
 }
 
 Grant granted(const ResourceOffer& offer, const GrantOptions& options,
@@ -97,7 +97,7 @@ TEST(Refusals, WholeDevicesOfAPartlySharedResourceAreNotCounted) {
   const ResourceOffer mixed =
       make_offer(machine_of(3, a100_40gb),
                  time_slicing({entry("gpu", 2, config::DeviceCount{1})}, true), {})
-          ->resources.at(0);
+          .resources.at(0);
   EXPECT_TRUE(make_grant(mixed, {}, std::vector{g(1), g(2)}, ""));
   EXPECT_FALSE(make_grant(mixed, {}, std::vector{g(1), g(0, 0)}, ""));
 }
@@ -272,7 +272,7 @@ TEST(GrantMakers, ServeManyRequestsOfOneOffer) {
 ResourceOffer limited_gpus() {
   auto config = time_slicing({entry("gpu", 4)});
   config.tranche.limits.general.enforcement = Enforcement::kStrict;
-  return make_offer(machine_of(2, a100_40gb), config, {})->resources.at(0);
+  return make_offer(machine_of(2, a100_40gb), config, {}).resources.at(0);
 }
 
 const LimitMounts kLimits = {"/s/lib/1/libtranche-limit.so", "/s/lib/1/ld.so.preload",

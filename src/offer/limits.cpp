@@ -98,10 +98,6 @@ std::optional<std::size_t> device_of(const ResourceOffer& offer, const std::stri
   return known ? std::optional(index) : std::nullopt;
 }
 
-std::string name_of(const Device& device) {
-  return fmt::format("{} {} ({})", device.mig ? "MIG device" : "GPU", device.index, device.uuid);
-}
-
 std::string tranches_of(int count, const std::string& part) {
   return fmt::format("{} tranche{} of {}", count, count == 1 ? "" : "s", part);
 }
@@ -173,18 +169,6 @@ void choose_enforcers(const gpu::Machine& machine, ResourceOffer& resource) {
                                resource.name.value, described(weakest(limits.enforcers)), why);
 }
 
-std::string objection_of(const config::LimitTable& table, const ResourceOffer& resource) {
-  for (std::size_t i = 0; i < resource.devices.size(); ++i) {
-    const auto why =
-        objection(resource.limits->rules, resource.devices[i], resource.limits->replicas[i]);
-    if (why.empty()) continue;
-    const auto* entry = table.find(resource.name);
-    return fmt::format("its limits (line {}) cannot be kept: {}",
-                       entry == nullptr ? table.line : entry->line, why);
-  }
-  return {};
-}
-
 void withhold(Offer& offer, const std::string& reason, auto is_concerned) {
   std::erase_if(offer.resources, [&](const ResourceOffer& resource) {
     if (!is_concerned(resource)) return false;
@@ -222,6 +206,15 @@ std::string objection(const Limits& rules, const Device& device, int replicas) {
                     fmt::format("the time of {}", name_of(device)), "compute");
   }
   return {};
+}
+
+std::string limits_objection(const config::LimitTable& table, const config::ResourceName& name,
+                             const Device& device, int replicas) {
+  const auto why = objection(table.of(name), device, replicas);
+  if (why.empty()) return {};
+  const auto* entry = table.find(name);
+  return fmt::format("its limits (line {}) cannot be kept: {}",
+                     entry == nullptr ? table.line : entry->line, why);
 }
 
 std::optional<GrantLimits> limits_for(const ResourceOffer& offer,
@@ -266,13 +259,6 @@ void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, 
     resource.limits = OfferLimits{rules, tranche_counts(resource)};
     choose_enforcers(machine, resource);
   }
-  std::erase_if(offer.resources, [&](const ResourceOffer& resource) {
-    if (!resource.limits) return false;
-    auto why = objection_of(table, resource);
-    if (why.empty()) return false;
-    offer.withheld.push_back({resource.name, std::move(why)});
-    return true;
-  });
   for (const ResourceOffer& resource : offer.resources) {
     if (resource.limits && !resource.limits->instead.empty()) {
       offer.warnings.push_back(resource.limits->instead);

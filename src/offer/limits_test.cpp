@@ -48,7 +48,7 @@ config::Config limited(const Limits& general, int replicas = 4,
 }
 
 Offer offered(const config::Config& config, const gpu::Machine& hardware = machine()) {
-  return make_offer(hardware, config, {}).value();
+  return make_offer(hardware, config, {});
 }
 
 std::string replica(int gpu, int number) { return replica_id(gpu_uuid(gpu), number); }
@@ -334,10 +334,26 @@ TEST(OfferLimits, APartOfUnknownMemoryIsNotPromised) {
   EXPECT_THAT(offered(limited(strict(NoLimit{})), hardware).withheld, IsEmpty());
 }
 
-TEST(OfferLimits, OneDeviceThatIsTooSmallWithholdsTheResource) {
+TEST(OfferLimits, OneDeviceThatIsTooSmallLeavesTheOthers) {
   const auto offer = offered(limited(strict(gib(8)), 4), machine_of({l20(0), t4(1)}));
-  EXPECT_THAT(offer.resources, IsEmpty());
-  EXPECT_THAT(offer.withheld.at(0).reason, HasSubstr("GPU 1 ("));
+  EXPECT_EQ(summary(offer), "gpu=4");
+  EXPECT_THAT(offer.resources[0].limits->replicas, ElementsAre(4));
+  ASSERT_THAT(offer.withheld, SizeIs(1));
+  EXPECT_THAT(offer.withheld[0].devices, ElementsAre("GPU 1 (" + gpu_uuid(1) + ")"));
+  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("4 tranches of 8Gi are more than the"));
+}
+
+TEST(OfferLimits, UnknownMemoryOfOneGpuLeavesTheOthers) {
+  auto hardware = machine(4);
+  hardware.gpus[1].memory = {};
+  const auto offer = offered(limited(strict()), hardware);
+  EXPECT_EQ(summary(offer), "gpu=12");
+  const auto held = limits_for(offer.resources[0], std::vector{replica(2, 3)});
+  EXPECT_EQ(held.value().devices.at(0).memory, mib(250));
+  EXPECT_EQ(limits_for(offer.resources[0], std::vector{replica(1, 0)}), std::nullopt);
+  ASSERT_THAT(offer.withheld, SizeIs(1));
+  EXPECT_THAT(offer.withheld[0].devices, ElementsAre("GPU 1 (" + gpu_uuid(1) + ")"));
+  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("write a quantity or none"));
 }
 
 TEST(OfferLimits, ANodeThatCannotLimitWithholdsWhatIsLimited) {

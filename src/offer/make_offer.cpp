@@ -10,6 +10,7 @@
 
 #include "offer/device_classes.h"
 #include "offer/limits.h"
+#include "offer/list_size.h"
 #include "offer/mps.h"
 #include "offer/selection.h"
 
@@ -37,7 +38,7 @@ std::string names_of(const DeviceClasses& classes) {
 struct Claim {
   ResourceName advertised;
   int replicas = 1;
-  bool withheld = false;
+  std::string objection;  // why it cannot be shared that way; empty: it can
 };
 
 // Lets the entries claim devices, in the order of the file. The first claim on a device is kept.
@@ -49,6 +50,7 @@ class Claims {
 
   void apply(const ReplicatedResource& entry) {
     const auto found = classes_.by_name.find(entry.name);
+    if (found == classes_.by_name.end() && classes_.withheld.contains(entry.name)) return;
     if (found == classes_.by_name.end()) {
       warnings.push_back(
           fmt::format("{}: no such resource on this node (it has {}), so the entry does nothing; "
@@ -73,13 +75,11 @@ class Claims {
   }
 
   std::vector<std::string> warnings;
-  std::map<ResourceName, std::string> withheld;
 
  private:
   void claim(const ReplicatedResource& entry, const Device& device) {
-    const std::string objection = objection_to(entry, device);
-    const auto [at, fresh] = by_uuid_.try_emplace(
-        device.uuid, Claim{entry.advertised(), entry.replicas, !objection.empty()});
+    const auto [at, fresh] =
+        by_uuid_.try_emplace(device.uuid, Claim{entry.advertised(), entry.replicas, ""});
     Claim& held = at->second;
     if (!fresh && held.advertised != entry.advertised()) {
       warnings.push_back(fmt::format(
@@ -90,9 +90,7 @@ class Claims {
     }
     // Two entries for the same resource give the union of their ids, as in NVIDIA's plugin.
     held.replicas = std::max(held.replicas, entry.replicas);
-    if (objection.empty()) return;
-    held.withheld = true;
-    withheld.try_emplace(entry.advertised(), objection);
+    if (held.objection.empty()) held.objection = objection_to(entry, device);
   }
 
   // Why the device cannot be shared as the entry wishes; empty: it can.
@@ -112,6 +110,7 @@ class Claims {
 struct Placed {
   Device device;
   int replicas = 1;
+  std::string objection;  // why it is withheld; empty: it is not
 };
 
 struct Gathered {
@@ -124,13 +123,42 @@ std::map<ResourceName, Gathered> gather(const DeviceClasses& classes, const Clai
   for (const auto& [base, devices] : classes.by_name) {
     for (const Device& device : devices) {
       const Claim* claim = claims.find(device);
-      if (claim != nullptr && claim->withheld) continue;
       const ResourceName& name = claim == nullptr ? base : claim->advertised;
       Gathered& gathered = out.try_emplace(name, Gathered{base, {}}).first->second;
-      gathered.devices.push_back({device, claim == nullptr ? 1 : claim->replicas});
+      if (claim == nullptr) {
+        gathered.devices.push_back({device, 1, ""});
+      } else {
+        gathered.devices.push_back({device, claim->replicas, claim->objection});
+      }
     }
   }
+  // Two classes may have one name now, so the devices are sorted back into the order of the
+  // hardware.
+  for (auto& [name, gathered] : out) {
+    std::ranges::sort(gathered.devices, {}, [](const Placed& placed) {
+      return std::tuple(placed.device.gpu_index, slot_of(placed.device), placed.device.uuid);
+    });
+  }
   return out;
+}
+
+// Moves what cannot be offered out of `gathered`. A device's trouble is its own: the others of the
+// resource stay.
+void withhold(const ResourceName& name, Gathered& gathered, std::vector<Withheld>& withheld) {
+  std::vector<Withheld> found;
+  for (const Placed& placed : gathered.devices) {
+    if (placed.objection.empty()) continue;
+    const auto same = std::ranges::find(found, placed.objection, &Withheld::reason);
+    Withheld& one = same == found.end() ? found.emplace_back(name, placed.objection) : *same;
+    one.devices.push_back(name_of(placed.device));
+  }
+  std::erase_if(gathered.devices, [](const Placed& placed) { return !placed.objection.empty(); });
+  if (found.empty()) return;
+  if (gathered.devices.empty()) {
+    withheld.push_back({name, std::move(found.front().reason)});
+  } else {
+    std::ranges::move(found, std::back_inserter(withheld));
+  }
 }
 
 std::size_t count_tranches(const Gathered& gathered) {
@@ -138,6 +166,19 @@ std::size_t count_tranches(const Gathered& gathered) {
                          [](std::size_t sum, const Placed& placed) {
                            return sum + static_cast<std::size_t>(placed.replicas);
                          });
+}
+
+// Why kubelet cannot be told of these tranches; empty: it can.
+std::string too_long(const Gathered& gathered) {
+  std::vector<Listed> list;
+  list.reserve(gathered.devices.size());
+  for (const Placed& placed : gathered.devices) list.push_back({&placed.device, placed.replicas});
+  const auto bytes = list_bytes(list);
+  if (bytes <= kLongestList) return {};
+  return fmt::format(
+      "{} tranches are more than kubelet can be told of in one message ({} of at most {} bytes); "
+      "lower `replicas`, to {} at most",
+      count_tranches(gathered), bytes, kLongestList, most_replicas(list));
 }
 
 void cut(ResourceOffer& resource, Placed placed) {
@@ -154,11 +195,6 @@ void cut(ResourceOffer& resource, Placed placed) {
 
 ResourceOffer assemble(const ResourceName& name, Gathered gathered, SharingStrategy strategy,
                        bool one_only) {
-  // Two classes may have one name now, so the devices are sorted back into the order of the
-  // hardware.
-  std::ranges::sort(gathered.devices, {}, [](const Placed& placed) {
-    return std::tuple(placed.device.gpu_index, slot_of(placed.device), placed.device.uuid);
-  });
   ResourceOffer resource;
   resource.name = name;
   resource.base = std::move(gathered.base);
@@ -175,9 +211,9 @@ ResourceOffer assemble(const ResourceName& name, Gathered gathered, SharingStrat
 
 }  // namespace
 
-Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& config,
-                         const gpu::HealthReport& health) {
-  ASSIGN_OR_RETURN(DeviceClasses classes, device_classes(machine, config, health));
+Offer make_offer(const gpu::Machine& machine, const config::Config& config,
+                 const gpu::HealthReport& health) {
+  DeviceClasses classes = device_classes(machine, config, health);
   const DeviceNames names = device_names(machine);
   const SharingStrategy strategy = config.sharing.strategy();
   Claims claims(machine, classes, names, strategy);
@@ -189,21 +225,24 @@ Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& conf
   Offer offer;
   offer.warnings = std::move(classes.warnings);
   std::ranges::move(claims.warnings, std::back_inserter(offer.warnings));
+  const auto& limits = config.tranche.limits;
   for (auto& [name, gathered] : gather(classes, claims)) {
-    const std::size_t count = count_tranches(gathered);
-    if (count > kMaxTranches) {
-      claims.withheld.try_emplace(
-          name, fmt::format("{} tranches are more than the {} that kubelet can be told of in one "
-                            "message; lower `replicas`",
-                            count, kMaxTranches));
+    for (Placed& placed : gathered.devices) {
+      if (!placed.objection.empty()) continue;
+      placed.objection = limits_objection(limits, name, placed.device, placed.replicas);
+    }
+    withhold(name, gathered, offer.withheld);
+    if (gathered.devices.empty()) continue;
+    if (auto why = too_long(gathered); !why.empty()) {
+      offer.withheld.push_back({name, std::move(why)});
       continue;
     }
     offer.resources.push_back(assemble(
         name, gathered, strategy, entries != nullptr && entries->fail_requests_greater_than_one));
   }
-  claims.withheld.merge(classes.withheld);
-  for (auto& [name, reason] : claims.withheld) offer.withheld.push_back({name, std::move(reason)});
-  apply_limits(config.tranche.limits, machine, offer);
+  for (auto& [name, reason] : classes.withheld) offer.withheld.push_back({name, std::move(reason)});
+  std::ranges::stable_sort(offer.withheld, {}, &Withheld::name);
+  apply_limits(limits, machine, offer);
   return offer;
 }
 

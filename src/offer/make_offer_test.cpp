@@ -26,9 +26,7 @@ using namespace testing;  // NOLINT: the words of these tests
 
 Offer offered(const gpu::Machine& machine, const config::Config& config = {},
               const gpu::HealthReport& health = {}) {
-  const Result<Offer> offer = make_offer(machine, config, health);
-  if (!offer) throw std::runtime_error(offer.error().message());
-  return *offer;
+  return make_offer(machine, config, health);
 }
 
 TEST(Devices, AnUnknownMinorGivesNoGuessedNodeAndAnUnhealthyDevice) {
@@ -282,22 +280,23 @@ gpu::Machine machine_with_mig_refused() {
 }
 
 TEST(MigMixed, InstancesThatTheDriverDoesNotTellAreWithheldAndNameTheChartsValue) {
-  const auto offer = make_offer(machine_with_mig_refused(), with_mig(MigStrategy::kMixed), {});
-  ASSERT_TRUE(offer);
-  ASSERT_THAT(offer->withheld, SizeIs(1));
-  EXPECT_EQ(offer->withheld[0].name.value, "nvidia.com/mig-*");
-  EXPECT_THAT(offer->withheld[0].reason,
+  const Offer offer = offered(machine_with_mig_refused(), with_mig(MigStrategy::kMixed));
+  ASSERT_THAT(offer.withheld, SizeIs(1));
+  EXPECT_EQ(offer.withheld[0].name.value, "nvidia.com/mig-*");
+  EXPECT_THAT(offer.withheld[0].reason,
               HasSubstr("does not tell this container the MIG instances of GPU 0"));
-  EXPECT_THAT(offer->withheld[0].reason, HasSubstr("Insufficient Permissions; "));
-  EXPECT_THAT(offer->withheld[0].reason, HasSubstr("mig.monitor=true"));
-  EXPECT_THAT(offer->warnings, IsEmpty());
+  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("Insufficient Permissions; "));
+  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("mig.monitor=true"));
+  EXPECT_THAT(offer.warnings, IsEmpty());
 }
 
 TEST(MigSingle, InstancesThatTheDriverDoesNotTellAreNoWrongLayout) {
-  const auto offer = make_offer(machine_with_mig_refused(), with_mig(MigStrategy::kSingle), {});
-  ASSERT_FALSE(offer);
-  EXPECT_THAT(offer.error().message(), HasSubstr("Insufficient Permissions; "));
-  EXPECT_THAT(offer.error().message(), HasSubstr("mig.monitor=true"));
+  const Offer offer = offered(machine_with_mig_refused(), with_mig(MigStrategy::kSingle));
+  EXPECT_THAT(offer.resources, IsEmpty());
+  ASSERT_THAT(offer.withheld, SizeIs(1));
+  EXPECT_EQ(offer.withheld[0].name, resource("gpu"));
+  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("Insufficient Permissions; "));
+  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("mig.monitor=true"));
 }
 
 struct SingleRow {
@@ -306,10 +305,11 @@ struct SingleRow {
   std::string phrase;
 };
 
-TEST(MigSingle, RefusesWhatIsNotUniform) {
+TEST(MigSingle, WithholdsAllOfWhatIsNotUniform) {
   const std::vector<SingleRow> rows = {
       {"empty", machine_of({a100_40gb(0).mig({"1g.5gb"}), a100_40gb(1).mig()}),
        "device 1 has no MIG devices configured"},
+      {"all empty", machine_of({a100_40gb(0).mig()}), "device 0 has no MIG devices configured"},
       {"profiles", machine_of({a100_40gb(0).mig({"1g.5gb", "2g.10gb"})}),
        "more than one MIG device type present on node"},
       {"on and off", machine_of({a100_40gb(0).mig({"1g.5gb"}), a100_40gb(1)}),
@@ -317,12 +317,28 @@ TEST(MigSingle, RefusesWhatIsNotUniform) {
   };
   for (const SingleRow& row : rows) {
     SCOPED_TRACE(row.name);
-    const Result<Offer> offer = make_offer(row.machine, with_mig(MigStrategy::kSingle), {});
-    ASSERT_FALSE(offer);
-    EXPECT_EQ(offer.error().code, Code::kFailedPrecondition);
-    EXPECT_THAT(offer.error().what, HasSubstr(row.phrase));
-    EXPECT_THAT(offer.error().hint, HasSubstr("migStrategy"));
+    const Offer offer =
+        offered(row.machine, with_mig(MigStrategy::kSingle, time_slicing({entry("gpu", 3)})));
+    EXPECT_THAT(offer.resources, IsEmpty());
+    ASSERT_THAT(offer.withheld, SizeIs(1));
+    EXPECT_EQ(offer.withheld[0].name, resource("gpu"));
+    EXPECT_THAT(offer.withheld[0].devices, IsEmpty());
+    EXPECT_THAT(offer.withheld[0].reason, HasSubstr("migStrategy single: " + row.phrase));
+    EXPECT_THAT(offer.withheld[0].reason, HasSubstr("; give every GPU of the node the same"));
+    // What is shared, or limited, is there: it is only withheld.
+    EXPECT_THAT(offer.warnings, IsEmpty());
   }
+}
+
+TEST(MigSingle, WithholdsEachNameThatThePatternsGive) {
+  const auto machine = machine_of({a100_40gb(0).mig({"1g.5gb", "2g.10gb"}), t4(1)});
+  const Offer offer =
+      offered(machine, patterns(with_mig(MigStrategy::kSingle), {{"*T4", {"nvidia.com/t4"}}},
+                                {{"2g*", {"nvidia.com/big"}}}));
+  EXPECT_THAT(offer.resources, IsEmpty());
+  std::vector<std::string> names;
+  for (const auto& withheld : offer.withheld) names.push_back(withheld.name.value);
+  EXPECT_THAT(names, ElementsAre("nvidia.com/big", "nvidia.com/gpu", "nvidia.com/t4"));
 }
 
 struct WarningRow {
@@ -445,11 +461,49 @@ TEST(Mps, RefusesWhatItCannotShareWithNvidiasWords) {
   }
 }
 
-TEST(Limits, MoreTranchesThanKubeletCanTakeAreWithheld) {
-  const Offer offer = offered(machine_of({t4(0)}), time_slicing({entry("gpu", 2'000'000'000)}));
-  EXPECT_THAT(offer.resources, IsEmpty());
+TEST(Mps, OneGpuThatItCannotShareLeavesTheOthers) {
+  const Offer offer =
+      offered(machine_of({a100_40gb(0), a100_40gb(1).mig(), a100_40gb(2)}), mps({entry("gpu", 4)}));
+  EXPECT_EQ(summary(offer), "gpu=8");
   ASSERT_THAT(offer.withheld, SizeIs(1));
-  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("lower `replicas`"));
+  EXPECT_THAT(offer.withheld[0].devices, ElementsAre("GPU 1 (" + gpu_uuid(1) + ")"));
+  EXPECT_THAT(describe(offer.withheld[0]),
+              HasSubstr("GPU 1 (" + gpu_uuid(1) + ") of nvidia.com/gpu: sharing using MPS is not"));
+}
+
+struct LongRow {
+  std::string name;
+  gpu::Machine machine;
+  int replicas;
+  std::string most;  // replicas that fit; empty: these do
+};
+
+TEST(Limits, MoreThanKubeletCanBeToldOfIsWithheldByItsBytes) {
+  const auto on_node = [](int count, int numa) {
+    auto machine = machine_of(count, a100_40gb);
+    for (auto& gpu : machine.gpus) gpu.numa_node = numa;
+    return machine;
+  };
+  // 68 bytes each with the numbers of 5 digits: "GPU-<36>::16383", "Unhealthy", node 1.
+  const std::vector<LongRow> rows = {
+      {"one GPU", machine_of({t4(0)}), 60'000, ""},
+      {"together too many", on_node(4, 1), 16'384, "15583"},
+      {"the most of these", on_node(4, 1), 15'583, ""},
+      {"one more", on_node(4, 1), 15'584, "15583"},
+      {"sixteen", on_node(16, 0), 6'250, "4050"},
+      {"beyond all numbers", machine_of({t4(0)}), 2'000'000'000, "63718"},
+  };
+  for (const LongRow& row : rows) {
+    SCOPED_TRACE(row.name);
+    const Offer offer = offered(row.machine, time_slicing({entry("gpu", row.replicas)}));
+    EXPECT_THAT(offer.resources, SizeIs(row.most.empty() ? 1 : 0));
+    ASSERT_THAT(offer.withheld, SizeIs(row.most.empty() ? 0 : 1));
+    if (row.most.empty()) continue;
+    EXPECT_THAT(offer.withheld[0].reason,
+                HasSubstr("are more than kubelet can be told of in one message"));
+    EXPECT_THAT(offer.withheld[0].reason,
+                HasSubstr("lower `replicas`, to " + row.most + " at most"));
+  }
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ config::Config asking(int replicas = 4) {
 }
 
 TEST(MemoryEnforcersOfAnOffer, TheKernelKeepsWhatItCan) {
-  const auto offer = make_offer(r615(), asking(), {}).value();
+  const auto offer = make_offer(r615(), asking(), {});
   const auto& limits = offer.resources.at(0).limits.value();
   EXPECT_THAT(limits.enforcers, ElementsAre(MemoryEnforcer::kKernel));
   EXPECT_EQ(limits.instead, "");
@@ -105,7 +105,7 @@ TEST(MemoryEnforcersOfAnOffer, WhatHoldsInsteadIsSaidWithTheReason) {
     SCOPED_TRACE(c.name);
     auto machine = r615();
     c.change(machine);
-    const auto offer = make_offer(machine, asking(), {}).value();
+    const auto offer = make_offer(machine, asking(), {});
     const auto& limits = offer.resources.at(0).limits.value();
     EXPECT_THAT(limits.enforcers, ElementsAre(MemoryEnforcer::kLimiter));
     EXPECT_EQ(limits.instead, c.instead);
@@ -113,14 +113,14 @@ TEST(MemoryEnforcersOfAnOffer, WhatHoldsInsteadIsSaidWithTheReason) {
     // Without kernel limits in the configuration there is no warning.
     auto config = asking();
     config.tranche.limits.general.kernel_limits = false;
-    EXPECT_THAT(make_offer(machine, config, {})->warnings, IsEmpty());
+    EXPECT_THAT(make_offer(machine, config, {}).warnings, IsEmpty());
   }
 }
 
 TEST(MemoryEnforcersOfAnOffer, OneGpuThatCannotIsNamed) {
   auto machine = r615(2);
   machine.gpus[1].kernel_memory_limits = false;
-  const auto offer = make_offer(machine, asking(), {}).value();
+  const auto offer = make_offer(machine, asking(), {});
   const auto& limits = offer.resources.at(0).limits.value();
   EXPECT_THAT(limits.enforcers, ElementsAre(MemoryEnforcer::kKernel, MemoryEnforcer::kLimiter));
   EXPECT_THAT(limits.instead, HasSubstr("GPU 1 with driver 615.71.09 has none"));
@@ -130,12 +130,12 @@ TEST(MemoryEnforcersOfAnOffer, MigInstancesOfTheirOwnNeedNoKernel) {
   auto machine = r615();
   machine.gpus = machine_of({a100_40gb(0).mig({"1g.5gb"})}).gpus;
   auto config = asking();
-  auto offer = make_offer(machine, config, {}).value();
+  auto offer = make_offer(machine, config, {});
   EXPECT_THAT(offer.resources.at(0).limits->enforcers, ElementsAre(MemoryEnforcer::kMig));
   EXPECT_THAT(offer.warnings, Contains(HasSubstr("kernel")).Times(0));
   // The kernel cannot limit the tranches of a shared instance.
   config.sharing.time_slicing->resources = {entry("mig-1g.5gb", 2)};
-  offer = make_offer(machine, config, {}).value();
+  offer = make_offer(machine, config, {});
   EXPECT_THAT(offer.resources.at(0).limits->enforcers, ElementsAre(MemoryEnforcer::kLimiter));
   EXPECT_THAT(offer.resources.at(0).limits->instead,
               HasSubstr("takes none for MIG instances such as 0:0"));
@@ -144,7 +144,7 @@ TEST(MemoryEnforcersOfAnOffer, MigInstancesOfTheirOwnNeedNoKernel) {
 TEST(MemoryEnforcersOfAnOffer, TheHardwareDoesNotKeepComputeInstancesApart) {
   auto machine = r615();
   machine.gpus = machine_of({a100_40gb(0).mig({"1c.3g.20gb", "2c.3g.20gb"})}).gpus;
-  const auto offer = make_offer(machine, asking(), {}).value();
+  const auto offer = make_offer(machine, asking(), {});
   for (const auto& resource : offer.resources) {
     EXPECT_THAT(resource.limits->enforcers, ElementsAre(MemoryEnforcer::kLimiter));
   }

@@ -21,7 +21,7 @@ using namespace testing;  // NOLINT: the words of these tests
 constexpr const char* kRoot = "/run/nvidia/mps";
 
 ResourceOffer shared(const config::Config& config, int gpus = 1) {
-  return make_offer(machine_of(gpus, t4), config, {})->resources.at(0);
+  return make_offer(machine_of(gpus, t4), config, {}).resources.at(0);
 }
 config::Config limited(const config::Limits& rules, bool one_only) {
   auto config = mps({entry("gpu", 4)});
@@ -133,7 +133,7 @@ TEST(MpsGrant, ANamespaceNeedsNoVariablesForAPart) {
 
 TEST(MpsGrant, ANamespaceOfUnlikeDevicesIsThePartOfTheLargest) {
   const auto machine = machine_of({t4(0), test::a100_40gb(1)});
-  auto offer = make_offer(machine, mps({entry("gpu", 4)}), {})->resources.at(0);
+  auto offer = make_offer(machine, mps({entry("gpu", 4)}), {}).resources.at(0);
   offer.mps.namespaces = true;
   EXPECT_EQ(mps_namespaces(offer),
             (std::vector<MpsNamespace>{{"default", {Bytes::from_mib(10240), 25}}}));

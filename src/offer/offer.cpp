@@ -1,8 +1,23 @@
 #include "offer/offer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace tranche::offer {
+
+std::string name_of(const Device& device) {
+  return fmt::format("{} {} ({})", device.mig ? "MIG device" : "GPU", device.index, device.uuid);
+}
+
+std::string describe(const Withheld& withheld) {
+  const auto what =
+      withheld.devices.empty()
+          ? withheld.name.value
+          : fmt::format("{} of {}", fmt::join(withheld.devices, ", "), withheld.name.value);
+  return fmt::format("{}: {}", what, withheld.reason);
+}
 
 bool is_healthy(const ResourceOffer& offer, const Tranche& tranche) {
   return offer.devices[tranche.device].healthy() && !tranche.withheld;
@@ -27,7 +42,7 @@ int slot_of(const Device& device) {
   return colon == std::string::npos ? -1 : std::stoi(device.index.substr(colon + 1));
 }
 
-const ResourceOffer* Offer::find(const ResourceName& name) const {
+const ResourceOffer* Offer::find(const config::ResourceName& name) const {
   const auto found = std::ranges::find(resources, name, &ResourceOffer::name);
   return found == resources.end() ? nullptr : &*found;
 }

@@ -91,10 +91,12 @@ struct ResourceOffer {
   bool operator==(const ResourceOffer&) const = default;
 };
 
-// A resource that the configuration asks for and that is not advertised.
+// What the configuration asks for and is not advertised: a resource, or devices of one.
 struct Withheld {
   config::ResourceName name;
   std::string reason;  // why, and what to do
+  // The devices (offer::name_of), while others of the resource are advertised. Empty: all of it.
+  std::vector<std::string> devices{};
   bool operator==(const Withheld&) const = default;
 };
 
@@ -141,6 +143,12 @@ struct Offer {
 
   const ResourceOffer* find(const config::ResourceName& name) const;
 };
+
+// For people: "GPU 1 (GPU-...)", "MIG device 0:1 (MIG-...)".
+std::string name_of(const Device& device);
+// For people: what is withheld, and why: "nvidia.com/gpu: ...", "GPU 1 (GPU-...) of nvidia.com/gpu:
+// ...".
+std::string describe(const Withheld& withheld);
 
 // Whether kubelet is told that the tranche can be given out.
 bool is_healthy(const ResourceOffer& offer, const Tranche& tranche);

@@ -24,7 +24,7 @@ constexpr auto kPacked = AllocationPolicy::kPacked;
 
 ResourceOffer gpus(int count, int replicas = 1) {
   return make_offer(machine_of(count, a100_40gb), time_slicing({entry("gpu", replicas)}), {})
-      ->resources.at(0);
+      .resources.at(0);
 }
 std::string g(int index) { return gpu_uuid(index); }
 std::string g(int index, int replica) { return replica_id(gpu_uuid(index), replica); }
@@ -189,7 +189,7 @@ TEST(Spread, MigInstancesByTheGpuTheyLieOn) {
       make_offer(machine_of({a100_40gb(0).mig({"1g.5gb", "1g.5gb", "1g.5gb"}),
                              a100_40gb(1).mig({"1g.5gb", "1g.5gb", "1g.5gb"})}),
                  with_mig(config::MigStrategy::kMixed), {})
-          ->resources.at(0);
+          .resources.at(0);
   const PreferredRequest request{.available = free_ids(offer, {mig_uuid(0, 0)}), .size = 2};
   EXPECT_THAT(preferred_allocation(offer, nullptr, kPacked, request)->ids,
               ElementsAre(mig_uuid(0, 1), mig_uuid(0, 2)));
@@ -201,7 +201,7 @@ TEST(Spread, SharedMigInstancesAreEvenedOutWithinTheirGpu) {
   const ResourceOffer offer =
       make_offer(machine_of({a100_40gb(0).mig({"1g.5gb", "1g.5gb"})}),
                  with_mig(config::MigStrategy::kMixed, time_slicing({entry("mig-1g.5gb", 3)})), {})
-          ->resources.at(0);
+          .resources.at(0);
   const PreferredRequest request{.available = free_ids(offer, {replica_id(mig_uuid(0, 0), 0)}),
                                  .size = 2};
   EXPECT_THAT(preferred_allocation(offer, nullptr, kDistributed, request)->ids,

@@ -41,7 +41,7 @@ std::vector<Promise> replicas(const std::string& base, const std::vector<int>& n
 // The offer with what is withheld: "gpu.shared: +++-" for four tranches, the last one withheld.
 std::string picture(const gpu::Machine& machine, const config::Config& config,
                     const std::vector<Promise>& promises) {
-  auto offer = make_offer(machine, config, {}).value();
+  auto offer = make_offer(machine, config, {});
   withhold_promised(find_at_odds(promises, offer), offer);
   std::string out;
   for (const auto& resource : offer.resources) {
@@ -165,7 +165,7 @@ TEST(Promises, PartsThatAreKeptAndPartsThatAreOfferedAddUp) {
 }
 
 TEST(Promises, CountWhatIsHeldBeyondTheOffer) {
-  const auto offer = make_offer(machine_of({l20(0), l20(1)}), shared(4), {}).value();
+  const auto offer = make_offer(machine_of({l20(0), l20(1)}), shared(4), {});
   EXPECT_THAT(count_beyond(replicas("gpu.shared", {0, 3}), offer), IsEmpty());
   auto promises = replicas("gpu.shared", {0, 4, 10});
   const auto beyond = count_beyond(promises, offer);
@@ -204,12 +204,12 @@ TEST(Promises, WhatIsWithheldStaysSoWhileTheRestIsHandedOut) {
 
 TEST(Promises, AreNotCarriedWhileNothingIsAtOdds) {
   const auto machine = machine_of({l20(0), l20(1)});
-  const auto offer = make_offer(machine, shared(4), {}).value();
+  const auto offer = make_offer(machine, shared(4), {});
   EXPECT_THAT(find_at_odds(replicas("gpu.shared", {0, 1, 2, 9}), offer), IsEmpty());
 }
 
 TEST(Promises, AWithheldDeviceIsHealthyAndSaysWhoHoldsIt) {
-  auto offer = make_offer(machine_of({l20(0)}), {}, {}).value();
+  auto offer = make_offer(machine_of({l20(0)}), {}, {});
   withhold_promised(replicas("gpu.shared", {0, 1}), offer);
   EXPECT_TRUE(offer.resources[0].devices[0].healthy());
   ASSERT_EQ(offer.held.size(), 1U);
@@ -219,7 +219,7 @@ TEST(Promises, AWithheldDeviceIsHealthyAndSaysWhoHoldsIt) {
 }
 
 TEST(Promises, SayHowMuchOfADeviceIsWithheld) {
-  auto offer = make_offer(machine_of({l20(0)}), time_slicing({entry("gpu", 4)}), {}).value();
+  auto offer = make_offer(machine_of({l20(0)}), time_slicing({entry("gpu", 4)}), {});
   withhold_promised(replicas("gpu.shared", {0, 1}), offer);
   ASSERT_EQ(offer.held.size(), 1U);
   EXPECT_THAT(describe(offer.held[0]),

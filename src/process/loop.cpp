@@ -1,5 +1,7 @@
 #include "process/loop.h"
 
+#include <fmt/format.h>
+
 #include <csignal>
 
 #include "process/signals.h"
@@ -23,13 +25,35 @@ Result<void> Loop::run(int signals, const Hooks& hooks) {
     }
   }));
   while (true) {
-    poller_.wait(hooks.longest_sleep());
+    poller_.wait(next_sleep(hooks));
     if (ended) break;
+    ++turns_;
     for (const auto& task : mailbox_->take()) task();
     hooks.turn();
   }
   poller_.remove(signals);
   return {};
+}
+
+std::string stuck_text(std::string_view what) {
+  return fmt::format(
+      "what is due stays due ({}), so the loop turns once a second until it does not: this is a "
+      "defect of Tranche; report it with this log",
+      what);
+}
+
+std::chrono::milliseconds Loop::next_sleep(const Hooks& hooks) {
+  const auto sleep = hooks.longest_sleep();
+  if (sleep != std::chrono::milliseconds(0)) {
+    due_ = 0;
+    return sleep;
+  }
+  if (due_ < kMostDue) {
+    ++due_;
+    if (due_ == kMostDue && hooks.stuck) hooks.stuck();
+    return sleep;
+  }
+  return hooks.pause;
 }
 
 }  // namespace tranche::process

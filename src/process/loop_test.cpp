@@ -39,7 +39,13 @@ class LoopTest : public testing::Test {
                                              done_.emplace_back("turn");
                                              if (on_turn_) on_turn_();
                                            },
-                                       .longest_sleep = [this] { return sleep_; }});
+                                       .longest_sleep = [this] { return sleep_; },
+                                       .stuck =
+                                           [this] {
+                                             done_.emplace_back("stuck");
+                                             if (on_stuck_) on_stuck_();
+                                           },
+                                       .pause = std::chrono::hours(1)});
   }
   long count(const std::string& what) const { return std::ranges::count(done_, what); }
 
@@ -48,6 +54,7 @@ class LoopTest : public testing::Test {
   Descriptor sender_;
   std::vector<std::string> done_;
   std::function<void()> on_turn_;
+  std::function<void()> on_stuck_;
   std::chrono::milliseconds sleep_ = std::chrono::hours(1);
 };
 
@@ -55,6 +62,33 @@ TEST_F(LoopTest, ASignalThatEndsTheProcessEndsItWithoutAnotherTurn) {
   signal(SIGTERM);
   ASSERT_TRUE(run());
   EXPECT_TRUE(done_.empty());
+}
+
+TEST_F(LoopTest, WhatStaysDueIsSaidOnceAndWaitedFor) {
+  sleep_ = std::chrono::milliseconds(0);
+  std::jthread ends;
+  on_stuck_ = [&] {
+    ends = std::jthread([this] {
+      loop_->post([] {});
+      signal(SIGTERM);
+    });
+  };
+  ASSERT_TRUE(run());
+  EXPECT_EQ(count("stuck"), 1);
+  // What wakes it is heeded all the same.
+  EXPECT_GE(loop_->turns(), std::uint64_t{Loop::kMostDue} - 1);
+  EXPECT_LE(loop_->turns(), std::uint64_t{Loop::kMostDue} + 1);
+}
+
+TEST_F(LoopTest, WhatIsDueAgainLaterIsNotStuck) {
+  int turns = 0;
+  sleep_ = std::chrono::milliseconds(0);
+  on_turn_ = [&] {
+    sleep_ = std::chrono::milliseconds(++turns % (Loop::kMostDue - 1) == 0 ? 1 : 0);
+    if (turns == 5 * Loop::kMostDue) signal(SIGTERM);
+  };
+  ASSERT_TRUE(run());
+  EXPECT_EQ(count("stuck"), 0);
 }
 
 TEST_F(LoopTest, AHangupIsATurnAndNotTheEnd) {

@@ -21,7 +21,7 @@ config::Config sharing(int replicas) {
 
 ResourceOffer gpus(int count, int replicas) {
   return make_offer(test::machine_of(count, test::a100_40gb), sharing(replicas), {})
-      ->resources.at(0);
+      .resources.at(0);
 }
 
 std::vector<std::string> ids_of(const ResourceOffer& offer) {

@@ -28,10 +28,12 @@ def server(tmp_path_factory):
 class Managed:
     """An agent that manages the MIG layout of a Node of this name."""
 
+    strategy = "mixed"
+
     def __init__(self, server, here, name: str, *arguments: object):
         self.server, self.here, self.name = server, here, name
         server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
-        self.arguments = ("--mig-manager", "--mig-ask-controller=false", "--mig-strategy=mixed", *arguments)
+        self.arguments = ("--mig-manager", "--mig-ask-controller=false", f"--mig-strategy={self.strategy}", *arguments)
         self.start()
 
     def start(self) -> None:
@@ -128,6 +130,20 @@ def test_the_layouts_of_the_platform_scenario(server, node, layouts):
     here.kubelet.wait(GPU, capacity=1, allocatable=1)
     here.kubelet.wait("nvidia.com/mig-2g.20gb", capacity=9 + gpus - 4, allocatable=9 + gpus - 4)
     print("before the first step, behind the last (ms):", times_of(managed.agent.log))
+
+
+class Single(Managed):
+    strategy = "single"
+
+
+def test_strategy_single_obeys_the_label_on_a_layout_that_it_cannot_offer(server, node):
+    here = node("a100-40gb-mig")
+    managed = Single(server, here, "single", "--machine-interval=100ms", "--labels=true")
+    managed.agent.wait_log("not advertising nvidia.com/gpu: migStrategy single: more than one MIG device type")
+    assert "no layout is asked for" in managed.reported("MigUnmanaged")
+    managed.wish("all-1g.5gb")
+    managed.wait_state("success")
+    here.kubelet.wait(GPU, capacity=7, allocatable=7)
 
 
 def test_a_gpu_without_mig_is_refused_before_anything_is_touched(server, node):

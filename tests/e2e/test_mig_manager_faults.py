@@ -209,6 +209,27 @@ def test_what_was_there_before_a_failed_change_is_there_after_a_reboot(server, n
     here.kubelet.wait("nvidia.com/mig-3g.40gb", allocatable=1)
 
 
+class Single(Faulty):
+    strategy = "single"
+
+
+def test_strategy_single_makes_the_layout_again_that_a_reboot_took(server, node):
+    """tests/data/reports/05-single-after-reboot: MIG mode stays on, and the instances are gone."""
+    here = node("a100-40gb")
+    faulty = Single(server, here, "single-rebooted")
+    faulty.wish("all-1g.5gb")
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the layout")
+    here.kubelet.wait(GPU, capacity=7, allocatable=7)
+    here.kubelet.watched.remove(faulty.agent)
+    faulty.agent.kill()
+    faulty.suffer("rebooted")
+    assert faulty.layouts() == [""]
+    faulty.start()
+    faulty.until(lambda: faulty.layouts() == [" ".join(["1g.5gb"] * 7)] and faulty.is_over(), "the layout again")
+    assert faulty.state() == "success"
+    here.kubelet.wait(GPU, capacity=7, allocatable=7)
+
+
 A100 = {"all-disabled": "off", "all-balanced": "3g.20gb 2g.10gb 1g.5gb 1g.5gb"}
 
 

@@ -113,7 +113,7 @@ def test_a_folder_of_cdi_files_that_is_missing(server, node):
 
 @pytest.mark.parametrize(
     "strategy, words",
-    [("mixed", "not advertising nvidia.com/mig-*"), ("single", "not advertising any resource: migStrategy single")],
+    [("mixed", "not advertising nvidia.com/mig-*"), ("single", "not advertising nvidia.com/gpu: migStrategy single")],
 )
 def test_mig_instances_that_the_driver_does_not_tell(server, node, strategy, words):
     here = node("a100-40gb-mig")

@@ -26,7 +26,7 @@ offer::ResourceOffer resource(bool shared, bool mig) {
   config.flags.mig_strategy = config::MigStrategy::kSingle;
   config.sharing.time_slicing = config::ReplicatedResources{
       .resources = {{.name = {"nvidia.com/gpu"}, .replicas = shared ? 3 : 1}}};
-  return offer::make_offer(test::machine_of(gpus), config, {})->resources.at(0);
+  return offer::make_offer(test::machine_of(gpus), config, {}).resources.at(0);
 }
 
 std::vector<std::string> lines_of(std::string_view text) {

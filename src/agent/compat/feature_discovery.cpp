@@ -213,7 +213,8 @@ Result<void> run(FeatureDiscovery& discovery, int signals, const Log& log) {
                                                  tell(discovery.configure());
                                                tell(discovery.write_once());
                                              },
-                                         .longest_sleep = [&] { return sleep_of(discovery); }});
+                                         .longest_sleep = [&] { return sleep_of(discovery); },
+                                         .stuck = [&] { log.error(process::stuck_text()); }});
   discovery.finish();
   return ended;
 }

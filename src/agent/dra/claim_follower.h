@@ -30,6 +30,7 @@ class ClaimFollower final : public Follower {
     claims_.follow(round);
     return {};
   }
+  bool hands_out() const override { return true; }
   void tick(TimePoint now) override { claims_.tick(now); }
   std::optional<TimePoint> next_tick() const override { return claims_.next_tick(); }
   std::string remark() const override { return claims_.remark(); }

@@ -15,9 +15,7 @@ using testing::IsEmpty;
 class ClaimStageTest : public testing::Test {
  protected:
   ClaimStageTest() { state_.machine = test::machine_of(2, test::l20); }
-  offer::Offer offer() const {
-    return offer::make_offer(*state_.machine, state_.config, {}).value();
-  }
+  offer::Offer offer() const { return offer::make_offer(*state_.machine, state_.config, {}); }
   std::string uuid(std::size_t gpu) const { return state_.machine->gpus[gpu].uuid.value; }
   // What kubelet is told of the first resource: id -> whether it can be given out.
   std::map<std::string, bool> told() const {

@@ -30,11 +30,13 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
   virtual ~Follower() = default;
 
-  // Called in the order of the list when state or offer differ from the round before. An error ends
-  // the round: the followers behind this one keep what they had. The round is tried again at the
-  // next reading, from the first follower on, so a follower that reports changes must remember what
-  // it reported.
+  // Called in the order of the list when state or offer differ from the round before. After an
+  // error those behind that hand out what the others prepare keep what they had. The round is tried
+  // again at the next reading, from the first follower on, so a follower that reports changes must
+  // remember what it reported.
   virtual Result<void> follow(const Round& round) = 0;
+  // Whether it hands out what those before it prepare (CDI files), or tells of that.
+  virtual bool hands_out() const { return false; }
   // Called while the hardware has not answered yet; `state` has no machine.
   virtual void await_hardware(const State& /*state*/) {}
   // SIGHUP: does everything anew.

@@ -15,12 +15,10 @@ namespace {
 
 using Gpus = std::set<std::string>;
 
-// The GPUs of each MPS control daemon, by resource. An offer that cannot be made has none.
+// The GPUs of each MPS control daemon, by resource.
 std::map<std::string, Gpus> daemons_of(const gpu::Machine& machine, const config::Config& config) {
   std::map<std::string, Gpus> daemons;
-  const auto offer = offer::make_offer(machine, config, {});
-  if (!offer) return daemons;
-  for (const auto& resource : offer->resources) {
+  for (const auto& resource : offer::make_offer(machine, config, {}).resources) {
     auto gpus = offer::mps_gpus(resource);
     if (!gpus.empty()) daemons[resource.name.value] = std::move(gpus);
   }

@@ -38,9 +38,10 @@ mig::Journal journal_of(const MigPlan& plan) {
 // Strategy single cannot advertise every layout.
 Result<void> check_offer(const gpu::Machine& machine, const config::Config& config) {
   const auto offer = offer::make_offer(machine, config, {});
-  if (offer) return {};
-  return std::unexpected(
-      Error(offer.error()).with_context("with this layout nothing could be advertised"));
+  if (!offer.resources.empty() || offer.withheld.empty()) return {};
+  return fail(Code::kFailedPrecondition,
+              fmt::format("with this layout nothing could be advertised: {}",
+                          offer.withheld.front().reason));
 }
 
 bool is_on(const offer::ResourceOffer& resource, const mig::Layout& gpus) {

@@ -139,8 +139,8 @@ void MigManager::count_tranches() {
     }
   }
   const auto& config = view->state.config;
-  if (const auto offer = offer::make_offer(before, config, {})) before_ = tranches_of(*offer);
-  if (const auto offer = offer::make_offer(after, config, {})) after_ = tranches_of(*offer);
+  before_ = tranches_of(offer::make_offer(before, config, {}));
+  after_ = tranches_of(offer::make_offer(after, config, {}));
 }
 
 std::string MigManager::remark_text() const {

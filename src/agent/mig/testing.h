@@ -187,10 +187,8 @@ class MigNode {
     seen.config = config;
     seen.mig = manager->standing(*seen.machine);
     seen.mps = mps;
-    auto made = offer::make_offer(*seen.machine, config, {});
-    if (!made) return;
-    auto offer =
-        std::make_shared<const offer::Offer>(withhold_what_changes(seen, *std::move(made)));
+    auto offer = std::make_shared<const offer::Offer>(
+        withhold_what_changes(seen, offer::make_offer(*seen.machine, config, {})));
     kubelet.take(*offer);
     if (last_ && *last_->offer == *offer && last_->state == seen) return;
     last_ = MigView{.state = seen, .offer = offer};

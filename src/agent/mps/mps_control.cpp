@@ -139,9 +139,11 @@ class MpsControl {
     config_.announce();
     on_config_change();
     watch_hardware();
-    const auto ended = loop_->run(signals, {.hangup = [this] { on_hangup(); },
-                                            .turn = [this] { on_turn(); },
-                                            .longest_sleep = [this] { return longest_sleep(); }});
+    const auto ended =
+        loop_->run(signals, {.hangup = [this] { on_hangup(); },
+                             .turn = [this] { on_turn(); },
+                             .longest_sleep = [this] { return longest_sleep(); },
+                             .stuck = [this] { log_.error(process::stuck_text()); }});
     if (cluster_ != nullptr) cluster_->notifier().listen({});
     hardware_.reset();
     await_driver();
@@ -293,16 +295,11 @@ class MpsControl {
     if (!machine_ || pause_.is_on()) return;
     const auto& config = config_.config();
     const auto offer = offer::make_offer(*machine_, config, {});
-    if (!offer) {
-      log_.error(
-          fmt::format("{}; the MPS control daemons stay as they are", offer.error().message()));
-      supervisor_->follow(mps::without_mig(supervisor_->plan(), *machine_), SteadyClock::now());
-      return;
-    }
-    say(*offer);
+    say(offer);
     look_at_open();
-    const auto rules = rules_->settle(config.tranche.mps, *machine_, *offer);
-    const auto plan = mps::make_plan(*machine_, *offer, rules, open_);
+    const auto rules = rules_->settle(config.tranche.mps, *machine_, offer);
+    const auto plan = mps::keep_withheld(mps::make_plan(*machine_, offer, rules, open_),
+                                         supervisor_->plan(), *machine_, offer);
     rules_->say_open(rules, plan);
     const auto* none =
         plan.empty() ? "the configuration shares nothing by MPS (sharing.mps): no daemon is needed"
@@ -313,8 +310,8 @@ class MpsControl {
 
   void say(const offer::Offer& offer) {
     for (const auto& withheld : offer.withheld) {
-      const auto line = fmt::format("no MPS for {}: {}", withheld.name.value, withheld.reason);
-      if (said_.is_news("withheld " + withheld.name.value, line)) log_.error(line);
+      const auto line = fmt::format("no MPS for {}", offer::describe(withheld));
+      if (said_.is_news("withheld " + line, line)) log_.error(line);
     }
   }
 

@@ -30,7 +30,7 @@ class RulesTest : public ::testing::Test {
  protected:
   MpsControlRules settle(const MpsControlRules& wanted, const gpu::Machine& machine,
                          const config::Config& config) {
-    return rules_.settle(wanted, machine, offer::make_offer(machine, config, {}).value());
+    return rules_.settle(wanted, machine, offer::make_offer(machine, config, {}));
   }
 
   NoGpus gpus_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace tranche::agent {
 namespace {
@@ -21,8 +22,8 @@ AgentStatus::AgentStatus(const std::filesystem::path& state_dir, const Clock& cl
     : socket_(kWho, name_of(state_dir), clock), log_(log) {}
 
 void AgentStatus::beat(const Status& status) {
-  const auto open =
-      socket_.beat(fmt::format("{}{}", status.ready ? kReady : kWaiting, status.text));
+  const auto open = socket_.beat(
+      fmt::format("{}{} {}", status.ready ? kReady : kWaiting, status.turns, status.text));
   if (!said_.is_news("socket", open ? "" : open.error().what)) return;
   log_.warn(Error(open.error()).with_context("probes cannot ask this agent how it is"));
 }
@@ -44,7 +45,11 @@ Result<Status> read_status(const std::filesystem::path& state_dir, std::chrono::
   const std::string_view line = answer->text;
   const bool ready = line.starts_with(kReady);
   const auto rest = line.substr(std::min(line.size(), (ready ? kReady : kWaiting).size()));
-  return Status{.ready = ready, .text = std::string(rest)};
+  const auto number = rest.substr(0, rest.find(' '));
+  Status status{.ready = ready, .text = std::string(rest.substr(number.size()))};
+  if (status.text.starts_with(' ')) status.text.erase(0, 1);
+  std::from_chars(number.data(), number.data() + number.size(), status.turns);
+  return status;
 }
 
 }  // namespace tranche::agent

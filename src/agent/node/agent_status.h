@@ -1,10 +1,11 @@
 #pragma once
-// The state of an agent, for `tranche agent --check` in a probe: "ready <text>" or "waiting
-// <text>", asked of the process itself (process/status_socket.h). The beats of the agent's loop
-// renew it, so its age tells whether the loop lives. No disk is needed for it: an agent whose state
-// folder is full or cannot be written is alive.
+// The state of an agent, for `tranche agent --check` in a probe: "ready <turns> <text>" or "waiting
+// <turns> <text>", asked of the process itself (process/status_socket.h). The beats of the agent's
+// loop renew it, so its age tells whether the loop lives. No disk is needed for it: an agent whose
+// state folder is full or cannot be written is alive.
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -19,6 +20,8 @@ namespace tranche::agent {
 struct Status {
   bool ready = false;
   std::string text;  // what the agent does or waits for
+  // How often its loop has turned: a loop that does not sleep shows in it.
+  std::uint64_t turns = 0;
   bool operator==(const Status&) const = default;
 };
 

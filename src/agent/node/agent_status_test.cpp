@@ -25,8 +25,9 @@ TEST_F(AgentStatusTest, TellsHowTheAgentIs) {
     status.beat({.ready = false, .text = "no configuration\nyet"});
     EXPECT_EQ(*read_status(dir_.path(), seconds(30)),
               (Status{.ready = false, .text = "no configuration yet"}));
-    status.beat({.ready = true, .text = "key l20"});
-    EXPECT_EQ(*read_status(dir_.path(), seconds(30)), (Status{.ready = true, .text = "key l20"}));
+    status.beat({.ready = true, .text = "key l20", .turns = 1234});
+    EXPECT_EQ(*read_status(dir_.path(), seconds(30)),
+              (Status{.ready = true, .text = "key l20", .turns = 1234}));
     EXPECT_FALSE(read_status(dir_.path() / "another", seconds(30)));
   }
   EXPECT_FALSE(read_status(dir_.path(), seconds(30))) << "gone with the agent";

@@ -5,6 +5,15 @@
 namespace tranche::agent {
 
 ConditionReport configured_condition(const ConfigReport& report) {
+  if (report.applied && !report.in_part.empty()) {
+    return {.type = kConfiguredCondition,
+            .good = false,
+            .reason = cluster::reason::kConfigInPart,
+            .message = fmt::format("{}; not followed: {}", report.message, report.in_part),
+            .action = "Configure",
+            // ResourceWithheld tells it.
+            .as_event = false};
+  }
   return {
       .type = kConfiguredCondition,
       .good = report.applied,

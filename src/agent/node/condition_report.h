@@ -39,11 +39,12 @@ struct ConditionReport {
 struct ConfigReport {
   bool applied = false;
   std::string message;
+  std::string in_part{};  // what of it cannot be kept here, and why; empty: it is followed whole
   bool operator==(const ConfigReport&) const = default;
 };
 
 // TrancheConfigured is True when the wanted configuration is in force, and False when it was
-// refused and the one before stays in force.
+// refused and the one before stays in force, or when it is followed in part.
 ConditionReport configured_condition(const ConfigReport& report);
 
 // TrancheGrantsStored is False while the node's disk takes no grants. `stored`: how the last

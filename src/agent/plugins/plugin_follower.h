@@ -57,6 +57,7 @@ class PluginFollower final : public Follower {
   ~PluginFollower() override;
 
   Result<void> follow(const Round& round) override;
+  bool hands_out() const override { return true; }
   void restart(TimePoint now) override { plugins_->restart(now); }
   void tick(TimePoint now) override;
   // PluginSet::resend().

@@ -47,7 +47,7 @@ class PromiseBookTest : public testing::Test {
     config::Config config;
     config.sharing.time_slicing = {.resources = {entry}};
     config.tranche.limits = limits_;
-    const auto offer = offer::make_offer(machine_, config, {}).value();
+    const auto offer = offer::make_offer(machine_, config, {});
     book_.follow(offer, machine_, enforced);
   }
   Result<void> give(const offer::Grant& grant) {

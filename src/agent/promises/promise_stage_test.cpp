@@ -39,7 +39,7 @@ class PromiseInputTest : public testing::Test {
     state.machine = machine_;
     state.config.sharing.time_slicing = {.resources = {entry}};
     state.config.tranche.limits.general = {.enforcement = Enforcement::kStrict};
-    const auto wished = offer::make_offer(machine_, state.config, {}).value();
+    const auto wished = offer::make_offer(machine_, state.config, {});
     input_.look(wished, state);
     const auto held = withhold_what_is_promised(state, wished).held;
     return held.empty() ? 0 : held[0].withheld;

@@ -65,6 +65,7 @@ class ServingFollower final : public Follower {
   explicit ServingFollower(Parts parts);
 
   Result<void> follow(const Round& round) override;
+  bool hands_out() const override { return true; }
   void tick(TimePoint now) override;
   std::optional<TimePoint> next_tick() const override;
   std::string trouble() const override;

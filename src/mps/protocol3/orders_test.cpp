@@ -23,7 +23,7 @@ Daemon planned(int replicas, config::Limits rules = {}, bool one_only = true, in
   config.tranche.limits.general = std::move(rules);
   const auto machine = machine_of(gpus, t4);
   const auto offer = offer::make_offer(machine, config, {});
-  return make_plan(machine, *offer, {.protocol = 3, .sm_partitions = {}}).at(0);
+  return make_plan(machine, offer, {.protocol = 3, .sm_partitions = {}}).at(0);
 }
 
 Order order(std::vector<std::string> arguments) {
