@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from node import GPU
 from programs import ROOT, wait_until
 from test_full_disk import SmallDisk
 from test_mig_manager import BALANCED, MERGE, SMALL, Managed

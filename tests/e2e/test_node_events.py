@@ -48,6 +48,17 @@ class OnCluster:
             f"an Event of {self.name} with {words}: {self.agent.log}",
         )
 
+    def wait_configured(self, status: str, reason: str, *words: str) -> None:
+        def told() -> bool:
+            node = self.server.request("GET", f"/api/v1/nodes/{self.name}")
+            return any(
+                (one["status"], one["reason"]) == (status, reason) and all(word in one["message"] for word in words)
+                for one in node["status"].get("conditions", [])
+                if one["type"] == "TrancheConfigured"
+            )
+
+        self.server.wait(told, f"TrancheConfigured {status}, {reason}: {self.agent.log}")
+
     def wait_not_ready(self, word: str) -> None:
         def answer() -> bool:
             probe = self.here.start("agent", *self.here.places(), "--check=ready")
@@ -106,9 +117,11 @@ def test_a_folder_of_cdi_files_that_is_missing(server, node):
     )
     there.wait_note("not advertising any resource: unable to create cdi spec file: a CDI file", "cdi.enabled=true")
     there.wait_not_ready("cdi.enabled=true")
+    there.wait_configured("False", "ConfigInPart", "; not followed: unable to create cdi spec file")
     assert len(there.notes()) == 1
     here.cdi.unlink()
     here.kubelet.wait(GPU, capacity=8, allocatable=8)
+    there.wait_configured("True", "ConfigApplied")
 
 
 @pytest.mark.parametrize(
@@ -121,3 +134,4 @@ def test_mig_instances_that_the_driver_does_not_tell(server, node, strategy, wor
     there = OnCluster(server, here, f"mig-{strategy}", f"version: v1\nflags: {{migStrategy: {strategy}}}\n")
     there.wait_note(words, "Insufficient Permissions", "mig.monitor=true")
     assert len(there.notes()) == 1
+    there.wait_configured("False", "ConfigInPart", f"; not followed: {words}", "mig.monitor=true")
