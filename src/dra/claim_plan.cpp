@@ -57,23 +57,27 @@ Result<std::uint64_t> consumed(const cluster::AllocatedDevice& device, const cha
   return fail(Code::kInvalidArgument, fmt::format("the share has no {}", capacity));
 }
 
-// nullopt: the share is all of the GPU.
-Result<std::optional<ConsumedPart>> part_of(const cluster::AllocatedDevice& device, Bytes all) {
+Bytes size_of(const gpu::Gpu& gpu) { return Bytes::from_mib(gpu.memory.mib()); }
+
+// nullopt: the share is all of the GPU. A claim may be from when capacity was the GPU's size and
+// not `all`, which programs can have of it: it is served as far as that goes.
+Result<std::optional<ConsumedPart>> part_of(const cluster::AllocatedDevice& device, Bytes all,
+                                            Bytes size) {
   ASSIGN_OR_RETURN(const auto memory, consumed(device, "memory"));
   ASSIGN_OR_RETURN(const auto compute, consumed(device, "compute"));
-  if (memory > all.value || compute > kAllCompute) {
+  if (memory > size.value || compute > kAllCompute) {
     return fail(Code::kInvalidArgument,
                 fmt::format("the share is more than the GPU: {} MiB and {} %", Bytes{memory}.mib(),
                             compute));
   }
-  if (memory == all.value && compute == kAllCompute) return std::nullopt;
+  if (memory >= all.value && compute == kAllCompute) return std::nullopt;
   return ConsumedPart{.memory = {memory}, .percent = static_cast<std::uint32_t>(compute)};
 }
 
 Bytes memory_of(const Found& found) {
   if (found.instance != nullptr) return found.instance->attributes.memory;
   if (found.place) return found.profile->attributes.value_or(gpu::MigAttributes()).memory;
-  return Bytes::from_mib(found.gpu->memory.mib());
+  return found.gpu->usable_memory();
 }
 
 // How a device that nothing limits is kept: a GPU by its resource's rules, an instance by nothing.
@@ -154,7 +158,7 @@ Result<PreparedDevice> plan_device(const cluster::ResourceClaim& claim,
     if (!is_uuid(device.share_id)) {
       return fail(Code::kInvalidArgument, "the id of the share is no UUID");
     }
-    ASSIGN_OR_RETURN(device.part, part_of(allocated, memory_of(*found)));
+    ASSIGN_OR_RETURN(device.part, part_of(allocated, memory_of(*found), size_of(*found->gpu)));
   }
   ASSIGN_OR_RETURN(const auto settings, settings_for(claim, allocated.request, facts.driver));
   TRY(check_kind(settings, *found));
@@ -239,8 +243,9 @@ Result<void> check_beside(const PreparedClaim& wanted, const std::vector<Prepare
   for (const auto& device : wanted.devices) {
     if (device.admin_access) continue;
     const auto* gpu = gpu::find_gpu(machine, {device.uuid});
-    const auto memory = Bytes::from_mib(gpu == nullptr ? 0 : gpu->memory.mib());
-    TRY(check_device(device, wanted, prepared, memory));
+    // The scheduler gives out what programs can have. Claims from when it was given the GPU's size
+    // are all prepared, as they were.
+    TRY(check_device(device, wanted, prepared, gpu == nullptr ? Bytes() : size_of(*gpu)));
   }
   return {};
 }

@@ -67,6 +67,26 @@ TEST(ClaimPlan, AShareOfEverythingIsTheWholeGpu) {
   EXPECT_FALSE(plan.devices[0].limits);
 }
 
+// Of 46068 MiB programs can have 45444. Claims from when the capacity was the GPU's size go on.
+TEST(ClaimPlan, TheWholeIsWhatProgramsCanHave) {
+  const auto machine = test::machine_of({test::l20(0).reserved_mib(624)});
+  const auto part_of = [&](std::uint64_t mib, int percent) {
+    return plan_claim(claim_of({share("gpu-0", mib, percent)}), machine, kFacts);
+  };
+  for (const std::uint64_t all : {45444, 46068}) {
+    EXPECT_FALSE(part_of(all, 100).value().devices[0].part) << all;
+    EXPECT_FALSE(part_of(all, 50).value().devices[0].limits->devices[0].memory) << all;
+  }
+  EXPECT_EQ(part_of(45443, 50).value().devices[0].limits->devices[0].memory,
+            Bytes::from_mib(45443));
+  EXPECT_FALSE(part_of(46069, 50)) << "more than there ever was";
+  const auto half = part_of(23034, 50).value();
+  auto other = claim_of({share("gpu-0", 23034, 50, "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f")});
+  other.uid = "1d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
+  EXPECT_TRUE(check_beside(plan_claim(other, machine, kFacts).value(), {half}, machine))
+      << "the scheduler gave both when it was told 46068";
+}
+
 // As with the device plugin: where the node's configuration limits the resource.
 TEST(ClaimPlan, AWholeGpuIsStartedWithTheLimiterWhereItsResourceHasLimits) {
   const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});

@@ -128,9 +128,10 @@ void GpuDevices::put_common(SliceDevice& device) const {
   if (gpu_.numa_node) device.attributes.emplace("numaNode", std::int64_t{*gpu_.numa_node});
 }
 
-// Nobody can be given a part of memory that nobody knows.
+// Nobody can be given a part of memory that nobody knows. What is divided is what programs can
+// have; of a GPU that is given whole alone the capacity is its size, as NVIDIA's driver says it.
 void GpuDevices::put_share(SliceDevice& device) const {
-  const std::uint64_t memory = gpu_.memory.mib() * kMiB;
+  const std::uint64_t memory = gpu_.usable_memory().value;
   if (!facts_.shares || memory == 0) {
     device.capacity = {{"memory", {gpu_.memory.value, {}}}, {"compute", {100, {}}}};
     return;

@@ -84,6 +84,18 @@ TEST(Pool, WithoutLimitsNothingIsShared) {
   EXPECT_EQ(pool.gpus[0].capacity.at("memory").value, 46068ULL << 20U);
 }
 
+// Programs cannot have what the driver keeps for itself, so it is not given out in shares.
+TEST(Pool, WhatIsDividedIsWhatProgramsCanHave) {
+  auto machine = test::machine_of({test::l20(0).reserved_mib(624)});
+  machine.gpus[0].reserved.value += 1000;  // a driver's is no whole number of MiB
+  constexpr std::uint64_t kMiB = 1U << 20U;
+  constexpr std::uint64_t kUsable = (46068 - 624 - 1) * kMiB;
+  EXPECT_EQ(make_pool(machine, {.shares = true}).gpus[0].capacity.at("memory"),
+            (cluster::DeviceCapacity{kUsable, {{kUsable, kMiB, kUsable, kMiB}}}));
+  EXPECT_EQ(make_pool(machine, {}).gpus[0].capacity.at("memory").value, 46068 * kMiB)
+      << "whole, as NVIDIA's driver says it";
+}
+
 TEST(Pool, WhatNobodyKnowsIsLeftOut) {
   auto machine = test::machine_of({test::l20(0)});
   auto& gpu = machine.gpus[0];

@@ -14,6 +14,10 @@ Gpu with_presence(Gpu old, Presence presence, std::string reason) {
 
 }  // namespace
 
+Bytes Gpu::usable_memory() const {
+  return Bytes::from_mib(Bytes{memory.value - std::min(memory.value, reserved.value)}.mib());
+}
+
 const Gpu* find_gpu(const Machine& machine, const GpuUuid& uuid) {
   const auto found = std::ranges::find(machine.gpus, uuid, &Gpu::uuid);
   return found == machine.gpus.end() ? nullptr : &*found;

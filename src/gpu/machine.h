@@ -68,7 +68,9 @@ struct Gpu {
   int minor = 0;  // /dev/nvidia<minor>; -1: the driver does not tell it
   PciAddress pci;
   PciIds pci_ids;
-  Bytes memory;  // total; 0: NVML does not tell it
+  Bytes memory;  // total, as nvidia-smi shows it; 0: NVML does not tell it
+  // Of `memory`, what no program can have (docs/decisions/0045-usable-memory.md).
+  Bytes reserved;
   ComputeCapability compute_capability;
   MigMode mig_mode = MigMode::kUnsupported;
   std::vector<MigInstance> mig_instances;
@@ -88,6 +90,8 @@ struct Gpu {
   std::string presence_reason;  // text for people; empty when kPresent
 
   bool mig_enabled() const { return mig_mode == MigMode::kEnabled; }
+  // What programs can have together, in whole MiB: what is divided among them. 0: not known.
+  Bytes usable_memory() const;
   bool operator==(const Gpu&) const = default;
 };
 

@@ -81,5 +81,23 @@ TEST(Topology, IsSymmetric) {
   EXPECT_EQ(topology.at(0, 1).level, P2pLevel::kUnknown);
 }
 
+TEST(Gpu, WhatTheDriverKeepsIsNotUsable) {
+  struct Case {
+    const char* name;
+    std::uint64_t memory;
+    std::uint64_t reserved;
+    std::uint64_t usable;  // MiB
+  };
+  constexpr std::uint64_t kMiB = 1U << 20U;
+  for (const auto& c : {Case{"nothing", 100 * kMiB, 0, 100}, Case{"some", 100 * kMiB, 7 * kMiB, 93},
+                        Case{"rounded down", 100 * kMiB, 7 * kMiB + 1, 92},
+                        Case{"not known", 0, 7 * kMiB, 0}, Case{"more than all", 5, 7 * kMiB, 0}}) {
+    Gpu gpu;
+    gpu.memory = {c.memory};
+    gpu.reserved = {c.reserved};
+    EXPECT_EQ(gpu.usable_memory(), Bytes::from_mib(c.usable)) << c.name;
+  }
+}
+
 }  // namespace
 }  // namespace tranche::gpu::machine_test

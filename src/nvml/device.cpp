@@ -6,6 +6,7 @@
 
 #include "nvml/mig.h"
 #include "nvml/mig_geometry.h"
+#include "nvml/reserved.h"
 #include "nvml/words.h"
 
 namespace tranche::nvml {
@@ -124,12 +125,33 @@ class DeviceReading {
       MemoryV2 newer = {.version = version_word<MemoryV2>(2)};
       result = call_(api_.nvmlDeviceGetMemoryInfo_v2, answer_.handle, &newer);
       name = api_.nvmlDeviceGetMemoryInfo_v2.name;
-      memory.total = newer.total;
+      memory = {.total = newer.total, .free = newer.free, .used = newer.used};
     }
     if (told(result, name, "its memory is unknown")) {
       gpu_.memory = {memory.total};
+      read_reserved_memory(memory);
     } else if (known_ != nullptr) {
       gpu_.memory = known_->memory;
+      gpu_.reserved = known_->reserved;
+    }
+  }
+
+  // Where the driver does not tell it, what was found first stays: an estimate differs each time,
+  // and what is promised should not.
+  void read_reserved_memory(const Memory& memory) {
+    const auto found = read_reserved(call_, answer_.handle, memory);
+    if (is_gone(found.result)) {
+      return lose(call_.describe(api_.nvmlDeviceGetMemoryInfo_v2.name, found.result));
+    }
+    gpu_.reserved = found.memory;
+    if (found.result == kSuccess) return;
+    if (known_ != nullptr && known_->memory == gpu_.memory) {
+      gpu_.reserved = known_->reserved;
+    } else if (found.guessed) {
+      warn(fmt::format("how much of its memory the driver keeps for itself is unknown, so {} MiB "
+                       "are promised to nobody: {}",
+                       found.memory.mib(),
+                       call_.describe(api_.nvmlDeviceGetMemoryInfo_v2.name, found.result)));
     }
   }
 

@@ -70,7 +70,7 @@ Device device_of(const Gpu& gpu, const gpu::HealthReport& health) {
           .numa_node = gpu.numa_node,
           .paths = gpu_paths(gpu),
           .unhealthy_reason = first_of(health_of(gpu.uuid.value, gpu, health), missing_node(gpu)),
-          .memory = gpu.memory};
+          .memory = gpu.usable_memory()};
 }
 
 Device device_of(const Gpu& gpu, const MigInstance& instance, const gpu::HealthReport& health) {

@@ -37,7 +37,8 @@ std::optional<Bytes> memory_part(const config::MemoryLimit& limit, const Device&
             return whole_mib(device.memory.value / static_cast<std::uint64_t>(replicas));
           },
           [&](Percent percent) -> Part {
-            if (percent.permille == 1000 && !device.shares_memory) return std::nullopt;
+            const bool alone = replicas <= 1 && !device.shares_memory;
+            if (percent.permille == 1000 && alone) return std::nullopt;
             return whole_mib(device.memory.value * static_cast<std::uint64_t>(percent.permille) /
                              1000);
           },
@@ -119,7 +120,7 @@ std::string objection_to_borrowing(const Limits& rules, const Device& device, in
   }
   const auto part = memory_part(rules.memory, device, replicas);
   const auto hard = memory_part(*rules.memory_hard, device, replicas);
-  if (!part || !hard || *hard >= *part) return {};
+  if (!part || !hard || *hard >= std::min(*part, device.memory)) return {};
   return fmt::format("`memoryHard` {} is less than `memory` {} of {}; raise it, or remove it",
                      config::to_text(*rules.memory_hard), config::to_text(rules.memory),
                      name_of(device));

@@ -2,7 +2,7 @@
 // Applies `tranche.limits` to the devices of an offer: computes a container's part of each device
 // as the sum of its tranches' parts. Pure.
 //
-// Memory: `equal` is the memory that the driver reports for the device, divided by its replicas.
+// Memory: `equal` is what programs can have of the device's memory, divided by its replicas.
 // This value and a percentage are rounded down to whole MiB. A container that holds several
 // tranches of a device has the sum of their parts. A container that holds all of them has no limit.
 // MIG instances and GPUs are treated alike: for an instance the device is the instance.

@@ -104,6 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"two_of_percent", strict(Percent{100}, Percent{50}), 4, 2, mib(200), 100, 100},
         Row{"percent_of_a_whole_gpu", strict(Percent{500}, Percent{500}), 1, 1, mib(500), 500, 500},
         Row{"all_percent", strict(Percent{1000}, Percent{1000}), 1, 1, kNone, 1000, {}},
+        Row{"all_percent_of_several", oversubscribed(strict(Percent{1000})), 2, 1, kNone, 500, 500},
         Row{"quantity", strict(mib(100)), 4, 2, mib(200), 500, 500},
         Row{"quantity_of_a_whole_gpu", strict(mib(100)), 1, 1, mib(100), 1000, {}},
         Row{"no_limit", strict(NoLimit{}, NoLimit{}), 4, 1, kNone, 250, {}},
@@ -161,6 +162,26 @@ TEST(GrantLimits, AreOfTheInstanceUnderMig) {
   EXPECT_THAT(limits_for(*whole, std::vector{mig_uuid(0, 1)})->devices,
               ElementsAre(DeviceLimits{
                   mig_uuid(0, 1), std::nullopt, 1000, {}, std::nullopt, MemoryEnforcer::kMig}));
+}
+
+// What the driver keeps for itself is in nobody's part, nor lent.
+TEST(GrantLimits, AreOfWhatProgramsCanHave) {
+  const auto hardware = machine_of({l20(0).memory_mib(1000).reserved_mib(200)});
+  for (const auto& [memory, expected] :
+       {std::pair<config::MemoryLimit, Bytes>(config::EqualPart{}, mib(200)),
+        {Percent{250}, mib(200)},
+        {mib(200), mib(200)}}) {
+    auto rules = strict(memory);
+    rules.enforcement = Enforcement::kElastic;
+    rules.memory_hard = NoLimit{};
+    const auto offer = offered(limited(rules), hardware);
+    const auto part = limits_for(offer.resources.at(0), std::vector{replica(0, 0)})->devices.at(0);
+    EXPECT_EQ(part.memory, expected);
+    EXPECT_EQ(part.borrowing, (Borrowing{.hard = mib(800), .device = mib(800)}));
+  }
+  const auto more = offered(limited(strict(mib(250))), hardware);
+  ASSERT_THAT(more.withheld, SizeIs(1));
+  EXPECT_THAT(more.withheld[0].reason, HasSubstr("4 tranches of 250Mi are more than the 800 MiB"));
 }
 
 // The hardware gives each compute instance all of its GPU instance's memory.
@@ -287,6 +308,12 @@ INSTANTIATE_TEST_SUITE_P(
         Objection{"memory_percent", strict(Percent{255}), 4,
                   "4 tranches of 25.5% are more than the 1000 MiB of " + kGpu +
                       "; lower `memory` or `replicas`, or say `oversubscribe: true`"},
+        Objection{"all_percent_of_several", strict(Percent{1000}), 2,
+                  "2 tranches of 100% are more than the 1000 MiB of " + kGpu +
+                      "; lower `memory` or `replicas`, or say `oversubscribe: true`"},
+        Objection{"all_percent_of_one", strict(Percent{1000}, Percent{1000}), 1, ""},
+        Objection{"all_percent_oversubscribed", oversubscribed(strict(Percent{1000})), 2, ""},
+        Objection{"all_percent_counted", account(strict(Percent{1000})), 2, ""},
         Objection{"compute", strict(NoLimit{}, Percent{300}), 4,
                   "4 tranches of 30% are more than the time of " + kGpu +
                       "; lower `compute` or `replicas`, or say `oversubscribe: true`"},
@@ -297,6 +324,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "`memoryHard` 100Mi is less than `memory` 200Mi of " + kGpu +
                       "; raise it, or remove it"},
         Objection{"hard", borrowing(strict(mib(200)), mib(2000)), 4, ""},
+        Objection{"hard_of_all", borrowing(oversubscribed(strict(mib(2000))), Percent{1000}), 4,
+                  ""},
         Objection{"hard_is_not_looked_at", with_hard(strict(mib(200)), mib(100)), 4, ""},
         Objection{"said", oversubscribed(strict(gib(1), Percent{1000})), 4, ""},
         Objection{"account_holds_nothing", account(strict(gib(1), Percent{1000})), 4, ""},

@@ -29,8 +29,9 @@ struct Device {
   // "/dev/nvidia-caps/nvidia-cap21" and "/dev/nvidia-caps/nvidia-cap22".
   std::vector<std::string> paths;
   std::string unhealthy_reason;  // empty: healthy
-  // 0: the driver does not report it. Of a compute instance that is smaller than its GPU instance:
-  // its part of the GPU instance's memory, by compute slices.
+  // What programs can have of it together (Gpu::usable_memory()), which is what is divided. 0: the
+  // driver does not report it. Of a compute instance that is smaller than its GPU instance: its
+  // part of the GPU instance's memory, by compute slices.
   Bytes memory;
   // Such a compute instance: the hardware lets it have the memory of the whole GPU instance, which
   // others of that GPU instance use too.

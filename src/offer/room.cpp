@@ -11,33 +11,34 @@ namespace {
 
 constexpr std::uint32_t kAll = 1000;  // permille
 
-struct Kept {
-  std::uint64_t memory = 0;  // bytes
-  std::uint64_t permille = 0;
-};
-
-// What the tenants of these promises keep together. Without a limit, a part counts by its weight:
-// a container that held all tranches of the device has no limit, and its weight is the whole.
+// What the tenants of these promises keep together.
 Kept kept_by(std::span<const Promise* const> promises, Bytes whole) {
   Kept sum;
   std::set<std::string_view> tenants;
   for (const Promise* promise : promises) {
     if (!promise->part || !tenants.insert(promise->tenant).second) continue;
-    const auto& part = *promise->part;
-    const auto weight = std::min(part.weight, kAll);
-    const auto by_weight = Bytes{whole.value / kAll * weight};
-    sum.memory += std::min(whole, part.memory.value_or(by_weight)).value;
-    sum.permille += part.permille.value_or(weight);
+    sum.add(*promise->part, whole);
   }
   return sum;
 }
 
+std::uint64_t left(std::uint64_t whole, std::uint64_t kept) {
+  return whole - std::min(whole, kept);
+}
+
 // How often `part` goes into what `kept` leaves of `whole`.
 std::size_t times(std::uint64_t part, std::uint64_t whole, std::uint64_t kept) {
-  return (whole - std::min(whole, kept)) / part;
+  return left(whole, kept) / part;
 }
 
 }  // namespace
+
+void Kept::add(const DeviceLimits& part, Bytes whole) {
+  const auto its_weight = std::min(part.weight, kAll);
+  const auto by_weight = Bytes{whole.value / kAll * its_weight};
+  memory += std::min(whole, part.memory.value_or(by_weight)).value;
+  permille += part.permille.value_or(its_weight);
+}
 
 Room room_of(const ResourceOffer& offer, std::size_t device) {
   const auto of_device = [&](const Tranche& tranche) { return tranche.device == device; };
@@ -65,6 +66,24 @@ std::size_t tranches_beside(const Room& room, std::span<const Promise* const> ot
     most = std::min(most, times(*room.permille, kAll, kept.permille));
   }
   return most;
+}
+
+DeviceLimits as_far_as_it_fits(const DeviceLimits& now, DeviceLimits wanted,
+                               std::span<const DeviceLimits> others, Bytes whole) {
+  Kept kept;
+  for (const auto& part : others) kept.add(part, whole);
+  const bool more_memory = now.memory && (!wanted.memory || *wanted.memory > *now.memory);
+  if (more_memory && wanted.memory.value_or(whole).value > left(whole.value, kept.memory)) {
+    if (!wanted.memory) wanted.enforcer = now.enforcer;
+    wanted.memory = now.memory;
+  }
+  // Without a cap only the weight is promised, except of all tranches together.
+  const auto time = wanted.permille.value_or(wanted.weight >= kAll ? kAll : 0);
+  if (now.permille && time > *now.permille && time > left(kAll, kept.permille)) {
+    wanted.permille = now.permille;
+    wanted.weight = now.weight;
+  }
+  return wanted;
 }
 
 }  // namespace tranche::offer

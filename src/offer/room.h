@@ -1,7 +1,7 @@
 #pragma once
 // How many tranches of a shared device may be held beside what containers of other resources keep
-// of it. Their limits no longer follow the offer: they keep the part of memory and time that they
-// have. Pure.
+// of it, and how far a container may be raised beside what the others have. The limits of some no
+// longer follow the offer: they keep the part of memory and time that they have. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,5 +29,21 @@ Room room_of(const ResourceOffer& offer, std::size_t device);
 // them takes a tranche. Where their parts (Promise::part) are larger than tranches, they take as
 // many more as it needs, in memory and in time.
 std::size_t tranches_beside(const Room& room, std::span<const Promise* const> others);
+
+// What containers have of a device together.
+struct Kept {
+  std::uint64_t memory = 0;  // bytes
+  std::uint64_t permille = 0;
+
+  // Without a limit, a part of a device of `whole` bytes counts by its weight: a container that
+  // held all tranches of the device has no limit, and its weight is the whole.
+  void add(const DeviceLimits& part, Bytes whole);
+};
+
+// What a container that has `now` of a device of `whole` bytes gets when it should have `wanted`:
+// less at once, more only where it fits beside `others`, the parts of all its other holders. Memory
+// and time each by itself; where one does not fit, it stays as it is.
+DeviceLimits as_far_as_it_fits(const DeviceLimits& now, DeviceLimits wanted,
+                               std::span<const DeviceLimits> others, Bytes whole);
 
 }  // namespace tranche::offer

@@ -28,7 +28,7 @@ enum class MemoryEnforcer {
 // Memory beyond the part that a container may borrow while others leave it idle (limit/lending.h).
 struct Borrowing {
   Bytes hard;    // what the container may hold at most; more than the part
-  Bytes device;  // the device's total, the bound of what can be lent
+  Bytes device;  // what programs can have of the device, the bound of what can be lent
   bool operator==(const Borrowing&) const = default;
 };
 

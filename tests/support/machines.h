@@ -71,6 +71,10 @@ class GpuBuilder {
   GpuBuilder& minor(int value) { return gpu_.minor = value, *this; }
   GpuBuilder& numa(std::optional<int> node) { return gpu_.numa_node = node, *this; }
   GpuBuilder& memory_mib(std::uint64_t mib) { return gpu_.memory = Bytes::from_mib(mib), *this; }
+  // What of its memory the driver keeps; nothing unless said.
+  GpuBuilder& reserved_mib(std::uint64_t mib) {
+    return gpu_.reserved = Bytes::from_mib(mib), *this;
+  }
   GpuBuilder& fabric(std::string cluster, std::uint32_t clique) {
     return gpu_.fabric = {std::move(cluster), clique}, *this;
   }

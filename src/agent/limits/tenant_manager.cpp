@@ -166,15 +166,26 @@ Result<NodeClaims> TenantManager::known_claims() const {
   return claims_ ? claims_() : NodeClaims();
 }
 
-// Answers for the tenants that have settings.
+// Answers for the tenants that have settings. What is lowered may leave room for those before it.
 TenantManager::Answers TenantManager::follow_all() {
   Answers answers;
-  std::size_t changed = 0;
-  for (const auto& record : grants_.all()) {
-    const std::string& id = record.grant.tenant;
-    if (id.empty()) continue;
-    if (follow_one(id, record.grant, answers)) ++changed;
+  const auto grants = grants_.all();
+  DeviceParts parts(grants, tenants_);
+  std::set<std::string> those;
+  const auto waited = waiting_.size();
+  bool again = true;
+  for (std::size_t pass = 0; again && pass <= grants.size(); ++pass) {
+    again = false;
+    waiting_.clear();
+    for (const auto& [grant, granted_at_ms] : grants) {
+      if (grant.tenant.empty() || !follow_one(grant.tenant, grant, parts, answers)) continue;
+      those.insert(grant.tenant);
+      again = true;
+    }
+    again = again && !waiting_.empty();
   }
+  tell_waiting(waited);
+  std::size_t changed = those.size();
   if (settings_ && of_claims_) {
     const auto claims = known_claims().value_or(NodeClaims()).tenants;
     for (const auto& claim : claims) {
@@ -189,7 +200,8 @@ TenantManager::Answers TenantManager::follow_all() {
 }
 
 // True: the tenant's promise has changed.
-bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant, Answers& answers) {
+bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant, DeviceParts& parts,
+                               Answers& answers) {
   const auto* resource = offer_.find(grant.resource);
   auto wanted = tenants_.get(id);
   if (!settings_ && wanted && wanted->set_by_operator) return false;
@@ -205,10 +217,14 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
       const auto given = keeps_class ? wanted->priority : Priority::kNormal;
       wanted = tenant_limits(id, grant.resource.value, *limits);
       if (wanted && keeps_class) wanted->priority = given;
-      if (wanted && settings_ && settings_->contains(id)) {
-        auto tried = set(*wanted, *resource);
-        if (!tried.empty() && tried.back()) wanted = tried.back();
-        answers.insert_or_assign(id, std::move(tried));
+      if (wanted) {
+        const auto promised = *std::move(wanted);
+        wanted = fitted(promised, parts, *resource);
+        if (settings_ && settings_->contains(id)) {
+          auto tried = set(promised, *wanted, parts, *resource);
+          if (!tried.empty() && tried.back()) wanted = tried.back();
+          answers.insert_or_assign(id, std::move(tried));
+        }
       }
     }
   } else if (resource != nullptr && wanted) {
@@ -223,7 +239,32 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
   }
   const auto put = tenants_.put(*wanted);
   if (!put) complain(put.error());
+  if (put) parts.put(*wanted);
   return put.value_or(false);
+}
+
+// Where parts add up, nobody is raised into what others have.
+limit::TenantLimits TenantManager::fitted(const limit::TenantLimits& wanted,
+                                          const DeviceParts& parts,
+                                          const offer::ResourceOffer& resource) {
+  const auto& rules = resource.limits->rules;
+  if (!rules.holds() || rules.oversubscribe) return wanted;
+  auto fits = parts.as_far_as_it_fits(wanted, resource);
+  if (fits.devices == wanted.devices) {
+    waiting_.erase(wanted.id);
+  } else {
+    waiting_.insert(wanted.id);
+  }
+  return fits;
+}
+
+void TenantManager::tell_waiting(std::size_t before) {
+  if (waiting_.size() == before) return;
+  if (waiting_.empty()) return log_.info("every container has the limits that it is promised now");
+  log_.info(fmt::format(
+      "{} container{} promised more than the others on the same GPU leave: the limits stay as they "
+      "are until those have ended",
+      waiting_.size(), waiting_.size() == 1 ? " is" : "s are"));
 }
 
 // The files of a tenant that has none are the matter of who prepares the claim.
@@ -261,50 +302,53 @@ std::vector<Result<limit::TenantLimits>> TenantManager::set_claim(
   return tried;
 }
 
-// Tries the tenant's settings in order, up to the first that can be kept.
+// Tries the tenant's settings in order, up to the first that can be kept. The operator's count
+// against what the tenant can have now (`fits`), and a Pod owner's lower what it is promised.
 std::vector<Result<limit::TenantLimits>> TenantManager::set(const limit::TenantLimits& promised,
+                                                            const limit::TenantLimits& fits,
+                                                            const DeviceParts& parts,
                                                             const offer::ResourceOffer& resource) {
   std::vector<Result<limit::TenantLimits>> tried;
   const auto elsewhere = promised_elsewhere(promised.id, resource);
   for (const auto& [values, raising, together] : settings_->at(promised.id)) {
-    tried.push_back(with_setting(promised, values, resource, elsewhere, raising));
-    if (tried.back()) break;
+    const auto& from = raising == Raising::kAllowed ? fits : promised;
+    tried.push_back(with_setting(from, values, resource, elsewhere, raising));
+    if (!tried.back()) continue;
+    if (raising == Raising::kRefused) {
+      tried.back() = fitted(*tried.back(), parts, resource);
+    } else {
+      waiting_.erase(promised.id);
+    }
+    break;
   }
   return tried;
 }
 
+// Containers of other resources count too: they keep the part of the device that they have.
 std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
     const std::string& id, const offer::ResourceOffer& resource) const {
-  std::map<std::string, PromisedElsewhere> result;
-  // The tenant that was last granted each tranche; "": no tenant.
-  std::map<std::string, std::string> holders;
+  std::map<std::string, offer::Kept> kept;
   const auto add = [&](const DeviceLimits& part) {
-    auto& sum = result[part.uuid];
-    sum.memory.value += part.memory.value_or(Bytes{}).value;
-    sum.permille += part.permille.value_or(0);
+    const auto device = std::ranges::find(resource.devices, part.uuid, &offer::Device::uuid);
+    if (device != resource.devices.end()) kept[part.uuid].add(part, device->memory);
   };
-  for (const auto& record : grants_.all()) {
-    if (record.grant.resource != resource.name) continue;
-    for (const auto& tranche : record.grant.ids) {
-      holders.insert_or_assign(tranche, record.grant.tenant);
-    }
+  const auto grants = grants_.all();
+  for (const auto& other : holding_tenants(grants)) {
+    if (other == id) continue;
+    if (const auto limits = tenants_.get(other)) std::ranges::for_each(limits->devices, add);
   }
-  // A grant whose tranches were all granted again has no holder any more, though it is kept a
-  // while.
-  std::set<std::string> others;
-  for (const auto& [tranche, holder] : holders) {
-    if (!holder.empty() && holder != id) others.insert(holder);
-  }
-  for (const auto& other : others) {
-    const auto limits = tenants_.get(other);
-    if (limits) std::ranges::for_each(limits->devices, add);
+  std::set<std::string> held;
+  for (const auto& [grant, granted_at_ms] : grants) {
+    if (grant.resource == resource.name) held.insert(grant.ids.begin(), grant.ids.end());
   }
   for (const auto& tranche : resource.tranches) {
-    if (holders.contains(tranche.id)) continue;
+    if (tranche.withheld || held.contains(tranche.id)) continue;
     const auto free = offer::limits_for(resource, std::span(&tranche.id, 1));
-    const auto part = free ? tenant_limits(id, resource.name.value, *free)
-                           : Result<limit::TenantLimits>(limit::TenantLimits());
-    if (part) std::ranges::for_each(part->devices, add);
+    if (free) std::ranges::for_each(free->devices, add);
+  }
+  std::map<std::string, PromisedElsewhere> result;
+  for (const auto& [uuid, sum] : kept) {
+    result[uuid] = {.memory = {sum.memory}, .permille = static_cast<std::uint32_t>(sum.permille)};
   }
   return result;
 }
@@ -327,6 +371,7 @@ bool TenantManager::prune(const Holders& holders) {
   sweep_tenants(holders);
   sweep_libraries(holders);
   sweep_hook();
+  if (!waiting_.empty()) follow_all();
   return only_remembered;
 }
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "agent/limits/claim_tenant.h"
+#include "agent/limits/device_parts.h"
 #include "agent/limits/limit_hook.h"
 #include "agent/limits/limit_library.h"
 #include "agent/limits/limit_setting_rules.h"
@@ -75,7 +76,8 @@ class TenantManager {
   void know_claims(Claims claims) { claims_ = std::move(claims); }
 
   // Gives every tenant what the offer, or its claim, now promises it. Tenants whose tranches are no
-  // longer offered keep what they have. Tenants of a resource without limits are no longer limited.
+  // longer offered keep what they have, and others are raised as far as that leaves room: the rest
+  // follows when those have ended. Tenants of a resource without limits are no longer limited.
   void follow(const offer::Offer& offer);
 
   // Replaces the settings for running containers, by tenant; they take precedence over the offer's
@@ -128,13 +130,19 @@ class TenantManager {
 
   // The functions below are called by the thread that holds turns_.
   Answers follow_all();
-  bool follow_one(const std::string& id, const offer::Grant& grant, Answers& answers);
+  bool follow_one(const std::string& id, const offer::Grant& grant, DeviceParts& parts,
+                  Answers& answers);
   bool follow_claim(const ClaimTenant& claim, const std::vector<ClaimTenant>& all,
                     Answers& answers);
   std::vector<Result<limit::TenantLimits>> set_claim(const ClaimTenant& claim,
                                                      const std::vector<ClaimTenant>& all) const;
+  limit::TenantLimits fitted(const limit::TenantLimits& wanted, const DeviceParts& parts,
+                             const offer::ResourceOffer& resource);
   std::vector<Result<limit::TenantLimits>> set(const limit::TenantLimits& promised,
+                                               const limit::TenantLimits& fits,
+                                               const DeviceParts& parts,
                                                const offer::ResourceOffer& resource);
+  void tell_waiting(std::size_t before);
   std::map<std::string, PromisedElsewhere> promised_elsewhere(
       const std::string& id, const offer::ResourceOffer& resource) const;
   std::set<std::string, std::less<>> being_stored() const;
@@ -168,7 +176,8 @@ class TenantManager {
   std::map<std::string, std::string> pod_classes_;
   // While stored grants could not be read: the tenants that seem to be nobody's, and since when.
   std::map<std::string, std::chrono::steady_clock::time_point> strays_;
-  std::string complaint_;  // the complaint logged last
+  std::set<std::string> waiting_;  // tenants that others' parts leave less than is promised
+  std::string complaint_;          // the complaint logged last
 };
 
 }  // namespace tranche::agent

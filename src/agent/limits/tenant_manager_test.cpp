@@ -325,6 +325,77 @@ TEST_F(TenantManagerTest, WhoseTrancheIsNoLongerOfferedKeepsWhatItHas) {
   EXPECT_EQ(promised("t1"), before);
 }
 
+// From 4 to 2 replicas with all four held: the two that go on stay at a quarter beside the two that
+// keep one.
+TEST_F(TenantManagerTest, RaisedOnlyIntoWhatOthersDoNotKeep) {
+  const Names all = {"t0", "t1", "t2", "t3"};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    grant(all[i], {offer::replica_id("GPU-a", static_cast<int>(i))}, offered(rules()));
+  }
+  const auto parts = [&] {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> out;
+    for (const auto& one : all) {
+      const auto limits = promised(one);
+      if (limits.devices.empty()) continue;
+      out.emplace_back(limits.devices[0].memory.value().mib(), limits.devices[0].permille.value());
+    }
+    return out;
+  };
+  const std::pair quarter{250U, 250U};
+  const std::pair half{500U, 500U};
+  manager_->follow(offered(rules(), 2));
+  EXPECT_THAT(parts(), ElementsAre(quarter, quarter, quarter, quarter));
+  EXPECT_EQ(log_.count("2 containers are promised more than the others on the same GPU leave"), 1);
+  manager_->follow(offered(rules(), 2));
+  EXPECT_EQ(log_.count("on the same GPU leave"), 1) << "said once";
+  prune({held({"GPU-a::0", "GPU-a::1", "GPU-a::3"})});
+  EXPECT_THAT(parts(), ElementsAre(half, quarter, quarter)) << "the first takes what has come free";
+  prune({held({"GPU-a::0", "GPU-a::1"})});
+  EXPECT_THAT(parts(), ElementsAre(half, half));
+  EXPECT_EQ(log_.count("every container has the limits that it is promised now"), 1);
+}
+
+TEST_F(TenantManagerTest, WhatIsOversubscribedIsRaisedAtOnce) {
+  auto loose = rules();
+  loose.oversubscribe = true;
+  for (int i = 0; i < 4; ++i) {
+    grant("t" + std::to_string(i), {offer::replica_id("GPU-a", i)}, offered(loose));
+  }
+  manager_->follow(offered(loose, 2));
+  EXPECT_EQ(promised("t0").devices.at(0).memory, Bytes::from_mib(500));
+  EXPECT_EQ(promised("t3").devices.at(0).memory, Bytes::from_mib(250));
+}
+
+// The resource has another name now, so containers of the old one keep their parts.
+TEST_F(TenantManagerTest, PartsOfAnotherResourceCountToo) {
+  auto renamed = [](int replicas) {
+    auto offer = offered(rules(), replicas);
+    offer.resources[0].name = {"nvidia.com/gpu.shared"};
+    return offer;
+  };
+  grant("old", {"GPU-a::0"}, offered(rules()));
+  grant("a", {"GPU-a::1"}, renamed(4));
+  grant("b", {"GPU-a::0"}, renamed(4));
+  manager_->follow(renamed(2));
+  EXPECT_EQ(promised("old").devices.at(0).memory, Bytes::from_mib(250));
+  EXPECT_EQ(promised("a").devices.at(0).memory, Bytes::from_mib(500));
+  EXPECT_EQ(promised("b").devices.at(0).memory, Bytes::from_mib(250)) << "no more than the device";
+  EXPECT_EQ(promised("b").devices.at(0).permille, 250U);
+}
+
+// Whoever is lowered behind it leaves room in the same turn.
+TEST_F(TenantManagerTest, WhatIsLoweredRaisesOthersAtOnce) {
+  grant("small", {"GPU-a::0"}, offered(rules()));
+  auto most = rules();
+  most.memory = Bytes::from_mib(700);
+  most.compute = config::NoLimit{};
+  most.oversubscribe = true;
+  grant("large", {"GPU-a::1"}, offered(most, 2));
+  manager_->follow(offered(rules(), 2));
+  EXPECT_EQ(promised("small").devices.at(0).memory, Bytes::from_mib(500));
+  EXPECT_EQ(promised("large").devices.at(0).memory, Bytes::from_mib(500));
+}
+
 TEST_F(TenantManagerTest, TellsThePartThatATenantHasNow) {
   grant("t1", {"GPU-a::0"}, offered(rules(), 2));
   const auto mib = [&]() -> std::optional<std::uint64_t> {
@@ -736,6 +807,32 @@ TEST_F(LimitSettingsKeptTest, WhatWasGrantedAnewIsNotPromisedTwice) {
   const auto answers = manager_->settle({{"t1", memory("251Mi")}});
   ASSERT_FALSE(answers.at("t1").at(0));
   EXPECT_THAT(answers.at("t1").at(0).error().message(), HasSubstr("750 MiB of them"));
+}
+
+TEST_F(LimitSettingsKeptTest, PartsOfAnotherResourceArePromisedToo) {
+  auto renamed = offered(rules());
+  renamed.resources[0].name = {"nvidia.com/gpu.shared"};
+  renamed.resources[0].tranches[2].withheld = true;
+  renamed.resources[0].tranches[3].withheld = true;
+  grant("new", {"GPU-a::1"}, renamed);
+  manager_->follow(renamed);
+  const auto answers = manager_->settle({{"new", memory("251Mi")}});
+  ASSERT_FALSE(answers.at("new").at(0));
+  EXPECT_THAT(answers.at("new").at(0).error().message(), HasSubstr("750 MiB of them"))
+      << "t1, t2, and one that is free";
+}
+
+// An annotation is below what the configuration says, and the rest of the GPU is not free yet.
+TEST_F(LimitSettingsKeptTest, AnAnnotationDoesNotRaiseIntoWhatOthersKeep) {
+  grant("t3", {"GPU-a::2"}, offer_);
+  grant("t4", {"GPU-a::3"}, offer_);
+  manager_->follow(offered(rules(), 2));
+  EXPECT_TRUE(manager_->settle({{"t1", memory("400Mi", Raising::kRefused)}}).at("t1").at(0));
+  EXPECT_EQ(mib("t1"), 250U);
+  EXPECT_FALSE(manager_->settle({{"t1", memory("400Mi")}}).at("t1").at(0)) << "nor the operator";
+  EXPECT_EQ(mib("t1"), 250U);
+  EXPECT_TRUE(manager_->settle({{"t1", memory("100Mi", Raising::kRefused)}}).at("t1").at(0));
+  EXPECT_EQ(mib("t1"), 100U);
 }
 
 TEST_F(LimitSettingsKeptTest, OversubscribedAnythingGoes) {
