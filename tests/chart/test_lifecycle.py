@@ -411,7 +411,7 @@ def hold(lab, pod: str, memory: str) -> int:
 @needs("arbiter", "--check")
 @pytest.mark.skipif(not LIMITER.exists(), reason=f"{LIMITER} is not built")
 def test_limits(cluster):
-    """One of four tranches of an L20 is 11517 MiB of it."""
+    """One of four tranches of an L20 is 11361 MiB of it."""
     lab = cluster.lab
     cluster.install(limited())
     try:

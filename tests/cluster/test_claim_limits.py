@@ -23,7 +23,7 @@ from limited import can_hold, limit, wait_event
 from pods import GPU, Applied, pod
 from release import Release, condition, label
 
-HALF = template("half", share("23034Mi", 50))
+HALF = template("half", share("22722Mi", 50))
 CONFIGS = {"default": {"version": "v1"}}
 CONFIGS["limited"] = {"version": "v1", "tranche": {"limits": {"enforcement": "strict"}}}
 CONFIG_MAP = {
@@ -79,8 +79,8 @@ def test_a_share_is_lowered_and_set_back_while_it_runs(lab, release):
         # What the claim got is the most.
         done = limit(lab, "set", "user", "--memory", "24Gi")
         assert done.returncode == 1
-        assert "24576 MiB is more than the 23034 MiB of the claim" in done.stderr
-        assert "more than the 23034 MiB" in wait_event(lab, "Pod", "user", "LimitSettingRefused")
+        assert "24576 MiB is more than the 22722 MiB of the claim" in done.stderr
+        assert "more than the 22722 MiB" in wait_event(lab, "Pod", "user", "LimitSettingRefused")
         assert not can_hold(lab, "user", "6Gi"), "what was set before stands"
 
         lab.kubectl("annotate", "pod", "user", "tranche.dev/memory=2Gi")
@@ -89,7 +89,7 @@ def test_a_share_is_lowered_and_set_back_while_it_runs(lab, release):
         lab.wait(lambda: not can_hold(lab, "user", "3Gi"), "the annotation's limit holds now")
         assert can_hold(lab, "user", "1Gi")
         lab.kubectl("annotate", "--overwrite", "pod", "user", "tranche.dev/memory=23Gi")
-        assert "more than the 23034 MiB" in wait_event(lab, "Pod", "user", "LimitAnnotationRefused")
+        assert "more than the 22722 MiB" in wait_event(lab, "Pod", "user", "LimitAnnotationRefused")
         lab.wait(lambda: can_hold(lab, "user", "20Gi"), "the claim's own limit is back")
         assert restarts(lab, "user") == [0]
     wait_clean(lab, "l20")
@@ -203,7 +203,7 @@ def mps(**settings: object) -> dict:
 
 
 def test_a_configuration_of_nvidias_driver_lowers_and_never_raises(lab, release):
-    half = share("23034Mi", 50)
+    half = share("22722Mi", 50)
     lower = configured(
         "lower", half, mps(defaultActiveThreadPercentage=20, defaultPinnedDeviceMemoryLimit="8Gi")
     )
@@ -223,10 +223,10 @@ def test_a_configuration_of_nvidias_driver_lowers_and_never_raises(lab, release)
             assert limit(lab, "set", "lowered", "--memory", "20Gi").returncode == 0
             lab.wait(lambda: can_hold(lab, "lowered", "18Gi"), "the arbiter has the new limit")
             lab.wait_pod("sliced")
-            assert memory_of(lab, "sliced") == 23034
+            assert memory_of(lab, "sliced") == 22722
         wait_clean(lab, "l20")
         with Applied(lab, claiming("raised", "higher")):
-            why = "asks for 40960 MiB of memory, and its share has 23034 MiB"
+            why = "asks for 40960 MiB of memory, and its share has 22722 MiB"
             lab.wait(lambda: why in lab.kubectl("describe", "pod", "raised"), "the Pod says why")
             assert lab.pod("raised")["status"]["phase"] == "Pending"
         wait_clean(lab, "l20")

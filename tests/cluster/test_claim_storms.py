@@ -21,7 +21,7 @@ from release import Release
 
 GPUS = 8
 # Of an A100 80GB, in MiB, so that memory and compute are scarce together.
-MEMORY = 81920
+MEMORY = 81920 - 644 - 32  # what programs can have of an A100-80GB
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from claims import (
 from pods import GPU, Applied, pod, wait_offer
 from release import Release
 
-HALF = template("half", share("23034Mi", 50))
+HALF = template("half", share("22722Mi", 50))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_two_halves_share_a_gpu_and_a_third_waits(lab, release):
         with Applied(lab, *[claiming(name, "half") for name in ("one", "two")]):
             for name in ("one", "two"):
                 lab.wait_pod(name)
-                assert memory_of(lab, name) == 23034
+                assert memory_of(lab, name) == 22722
                 [given] = results(lab, claim_of(lab, name))
                 assert given["device"] == "gpu-0"
                 assert lab.exec(name, "ls", "/run/tranche").split() == [given["shareID"]]
@@ -58,7 +58,7 @@ def test_two_halves_share_a_gpu_and_a_third_waits(lab, release):
                 )
                 lab.kubectl("delete", "pod", "one", "--wait")
                 lab.wait_pod("three")
-                assert memory_of(lab, "three") == 23034
+                assert memory_of(lab, "three") == 22722
         wait_clean(lab, "l20")
 
 
@@ -190,7 +190,7 @@ def test_an_unhealthy_gpu_gets_no_claim_until_it_heals(lab, release):
 
 def test_a_claim_says_what_it_got_and_how_it_is(lab, release):
     """In status.devices, and on the Pod by kubelet's health stream. Its claim tolerates the taint, so it stays."""
-    exactly = share("23034Mi", 50)["exactly"]
+    exactly = share("22722Mi", 50)["exactly"]
     stays = {"tolerations": [{"key": "tranche.dev/unhealthy", "operator": "Exists", "effect": "NoExecute"}]}
     held = template("held", {"name": "gpu", "exactly": exactly | stays})
 
@@ -211,7 +211,7 @@ def test_a_claim_says_what_it_got_and_how_it_is(lab, release):
         assert {key: said[key] for key in ("driver", "pool", "device", "shareID")} == {
             key: given[key] for key in ("driver", "pool", "device", "shareID")
         }
-        assert said["data"] == {"uuid": lab.node("l20").uuids()[0], "memory": "23034Mi", "compute": 50}
+        assert said["data"] == {"uuid": lab.node("l20").uuids()[0], "memory": "22722Mi", "compute": 50}
         lab.wait(lambda: health() == ["Healthy"], lambda: f"kubelet shows {health()}")
         node = lab.node("l20")
         node.sim("fault", "lost", "--gpu", 0)
@@ -260,7 +260,7 @@ def test_the_api_server_away_and_a_reboot(lab, release):
             return status["restartCount"] > 0 and "running" in status["state"]
 
         lab.wait(again, "the container runs again", timeout=120)
-        assert memory_of(lab, "stays") == 23034
+        assert memory_of(lab, "stays") == 22722
         after = lab.node("l20").run("cat", f"/var/lib/tranche/claims/{uid}.json").out
         assert after.split('"boot":"')[0] == before.split('"boot":"')[0]
         wait_devices(lab, "l20", "gpu-0")

@@ -79,7 +79,7 @@ def test_half_pods_as_written(lab, release):
     with Applied(lab, HALF):
         lab.wait(lambda: has_started(lab, "vgpu-pod"), "the Pod as it is written starts")
         [given] = results(lab, claim_of(lab, "vgpu-pod"))
-        assert given["consumedCapacity"] == {"memory": "23034Mi", "compute": "50"}
+        assert given["consumedCapacity"] == {"memory": "22722Mi", "compute": "50"}
         # Applied again, the manifest changes nothing of the Pod.
         before = lab.pod("vgpu-pod")["spec"]
         lab.apply(HALF)
@@ -87,10 +87,10 @@ def test_half_pods_as_written(lab, release):
     with Applied(lab, waiting(HALF, "first"), waiting(HALF, "second")):
         for name in ("first", "second"):
             lab.wait_pod(name)
-            assert memory_of(lab, name) == 23034
+            assert memory_of(lab, name) == 22722
             [given] = results(lab, claim_of(lab, name))
             assert given["device"] == "gpu-0"
-            assert given["consumedCapacity"] == {"memory": "23034Mi", "compute": "50"}
+            assert given["consumedCapacity"] == {"memory": "22722Mi", "compute": "50"}
         hold = "tranche-load hold --duration 100ms --memory 24Gi 2>&1; echo rc=$?"
         assert "rc=1" in lab.exec("second", "bash", "-c", hold)
         done = limit(lab, "set", "second", "--memory", "4Gi")

@@ -130,7 +130,7 @@ def test_whole_gpus_are_published_and_what_is_missing_is_told(lab, release):
 
 def test_claims_get_whole_gpus(lab, release):
     """Also one that asks for a share: the API server drops the amounts of the request."""
-    with InMode(lab, "l20"), Applied(lab, template("whole", request()), template("half", share("23034Mi", 50))):
+    with InMode(lab, "l20"), Applied(lab, template("whole", request()), template("half", share("22722Mi", 50))):
         wait_devices(lab, "l20", "gpu-0")
         for name in ("whole", "half"):
             with Applied(lab, claiming("claimer", name)):
@@ -190,7 +190,7 @@ def test_a_fraction_becomes_a_replica_or_is_refused(lab, release):
                     made = lab.wait_pod(name)
                     assert made["spec"]["nodeName"] == "t4"
                     assert made["spec"]["containers"][0]["resources"]["limits"] == {SHARED: "1"}
-                    assert memory_of(lab, name) == 7680
+                    assert memory_of(lab, name) == 7442
         finally:
             label(lab, "t4", "")
             wait_offer(lab, "t4", 1)

@@ -246,7 +246,7 @@ def test_a_tenant_goes_with_its_pod_on_an_idle_node(lab):
 
 
 def test_the_operator_sets_limits_of_a_container_that_runs(lab):
-    """A quarter of an L20 is 11517 MiB of it. Nothing is restarted but the agent, whose successor keeps
+    """A quarter of an L20 is 11361 MiB of it. Nothing is restarted but the agent, whose successor keeps
     what is set."""
     limits = {"enforcement": "strict", "memory": "8Gi", "compute": "10%"}
     sharing = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}

@@ -14,7 +14,7 @@ CONFIG = {
     "sharing": {"timeSlicing": {"resources": [{"name": GPU, "replicas": 2}]}},
     "tranche": {"limits": {"enforcement": "strict"}},
 }
-# Half of an L20 is 23034 MiB; this much of it is held from the container's start.
+# Half of an L20 is 22722 MiB; this much of it is held from the container's start.
 LOAD = "tranche-load storm --memory 8Gi --kernel 1ms --depth 4 --duration 0s"
 FITS, TOO_MUCH = "12Gi", "16Gi"
 

@@ -51,7 +51,7 @@ def test_from_the_configuration_to_the_clients(lab):
         wait_offer(lab, NODE, 4, SHARED)
         [daemon] = daemons(lab)
         said = lab.kubectl("-n", "kube-system", "logs", daemon["metadata"]["name"])
-        assert "25% of the threads, memory 11517M of GPU 0 for each client process" in said
+        assert "25% of the threads, memory 11361M of GPU 0 for each client process" in said
         assert lab.get("node", NODE)["metadata"]["labels"]["nvidia.com/mps.capable"] == "true"
 
         users = [

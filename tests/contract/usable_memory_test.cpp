@@ -10,6 +10,7 @@
 #include "contract/sim_machine.h"
 #include "nvml/reader.h"
 #include "nvml/reserved.h"
+#include "offer/devices.h"
 #include "offer/limits.h"
 #include "offer/make_offer.h"
 #include "offer/mps.h"
@@ -111,6 +112,11 @@ TEST_P(EveryMachine, HasWhatAllTranchesArePromisedTogether) {
   Reader reader(Connection::make(sim.options()));
   const auto machine = reader.read();
   if (!machine) return;  // a broken driver
+  for (const auto& gpu : machine->gpus) {
+    if (gpu.mig_enabled()) continue;
+    EXPECT_LE(gpu.usable_memory().value, free_of(sim, *machine, offer::device_of(gpu, {})))
+        << "the capacity that the scheduler divides among claims";
+  }
   for (const int replicas : {1, 2, 3, 4, 7, 16}) {
     for (const auto& way : ways(replicas)) {
       for (const auto strategy : {config::MigStrategy::kNone, config::MigStrategy::kSingle,

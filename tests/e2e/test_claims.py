@@ -8,6 +8,7 @@ import shutil
 import sys
 
 import pytest
+import yaml
 
 from claims import Claims
 from client import CLIENT, LIMITER, Client
@@ -20,6 +21,8 @@ from api_server import running_server  # noqa: E402
 
 CONTROL = BUILD / "sim" / "nvidia-cuda-mps-control"
 OUT_OF_MEMORY, DEVICE_UNAVAILABLE = 2, 46
+CONTEXT_MIB = 256  # of a program, on the simulated L20
+REPORTS = ROOT / "tests" / "data" / "reports"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
 
@@ -90,6 +93,39 @@ def test_an_agent_without_a_config_map_records_events_too(server, node):
     claims.set_mode("both")
     claims.agent()
     server.wait(lambda: notes(server, "no-config-map", "NodeModeUnknown"), "the Event")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
+def test_every_quarter_of_a_gpu_can_be_held(server, node):
+    """What the scheduler is told to divide is there: each of the parts of an L20, by the share of the report's Pods."""
+    here, name = node("l20"), "quarters"
+    claims = Claims(server, here, name)
+    claims.agent(f"--limit-library={LIMITER}", config=json.dumps({"version": "v1"}))
+    claims.wait_taints()
+    workload = yaml.safe_load((REPORTS / "04-last-of-four-has-less" / "quarters.yaml").read_text())
+    replicas = workload["spec"]["replicas"]
+    [container] = workload["spec"]["template"]["spec"]["containers"]
+    share = float(container["resources"]["limits"][GPU])
+    capacity = claims.devices()["gpu-0"]["capacity"]["memory"]["value"]
+    part = int(int(capacity.removesuffix("Mi")) * share)  # as the template of a fraction has it
+    prepared, clients = [], []
+    for number in range(replicas):
+        prepared.append(claims.allocate(f"q-{number}", f"{part}Mi", int(100 * share)))
+        claims.prepare(prepared[-1])
+    tenants = claims.tenant(prepared[0]).parent
+    here.start("arbiter", f"--tenants={tenants}", f"--state-dir={here.dir / 'arbiter'}")
+    try:
+        for claim in prepared:
+            wait_until((claims.tenant(claim) / "arbiter.sock").exists, "the arbiter serves")
+            clients.append(Client(here.env, claims.tenant(claim)).joined())
+            assert clients[-1]("allocate", part - CONTEXT_MIB) == 0, claim["metadata"]["name"]
+        assert [client("allocate", 1) for client in clients] == [OUT_OF_MEMORY] * replicas
+    finally:
+        for client in clients:
+            client.end()
+    for claim in prepared:
+        claims.unprepare(claim)
+    claims.forget(*prepared)
 
 
 @pytest.fixture
@@ -225,7 +261,7 @@ def test_the_daemons_limits_change_hands_with_the_mode(shared):
     shared.serve(config=mps(entry("gpu", 4)))
     supervisor = shared.supervisor()
     node.kubelet.wait(GPU, allocatable=4)
-    quarter = "25% of the threads, memory 11517M of GPU 0"
+    quarter = "25% of the threads, memory 11361M of GPU 0"
     supervisor.wait_log(quarter)
 
     # A container of the device plugin keeps its limits until it has ended.

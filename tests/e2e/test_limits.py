@@ -2,18 +2,22 @@
 how both follow the configuration, the release and the Pod."""
 
 import json
+import os
 import pathlib
 import shutil
 
 import pytest
 
+from client import LIMITER, Client
 from node import GPU, SHARED, sharing
 from programs import TRANCHE, wait_until
 from test_grants import checksum
 
 LIBRARY = "/usr/local/tranche/libtranche-limit.so"
 PRELOAD = "/etc/ld.so.preload"
-L20_MEMORY_MIB = 46068
+# What programs can have of its 46068 MiB: the driver keeps 592, and 32 are nobody's.
+L20_MEMORY_MIB = 46068 - 592 - 32
+CONTEXT_MIB = 256  # of a program, on the simulated L20
 
 
 def limited(replicas: int = 4, renamed: bool = False, **limits) -> str:
@@ -175,6 +179,72 @@ def test_what_cannot_be_promised_is_not_advertised(node, library):
     held(here, "a")
     [promise] = here.promises().values()
     assert promise["devices"][0]["memoryBytes"] == 12 << 30
+
+
+@pytest.fixture
+def programs(node):
+    """Starts a CUDA program in a container's view, beside one arbiter for the node."""
+    here, started = node("l20"), []
+
+    def start(tenant: pathlib.Path) -> Client:
+        if not started:
+            here.start("arbiter", f"--tenants={tenant.parent}", f"--state-dir={here.dir / 'arbiter'}")
+        wait_until((tenant / "arbiter.sock").exists, "the arbiter serves")
+        started.append(Client(here.env, tenant))
+        return started[-1].joined()
+
+    start.here = here
+    yield start
+    for program in started:
+        program.end()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
+@pytest.mark.parametrize("memory", ["equal", "25%", f"{L20_MEMORY_MIB // 4}Mi"])
+def test_every_one_of_four_can_hold_its_part(programs, memory):
+    """The last one, too (tests/data/reports/04-last-of-four-has-less)."""
+    here = programs.here
+    limiting_agent(here, LIMITER, config=limited(4, memory=memory))
+    here.kubelet.wait(GPU, allocatable=4)
+    part = L20_MEMORY_MIB // 4
+    clients = []
+    for pod in "abcd":
+        mine = tenant(held(here, pod)["answer"])
+        assert here.promises()[mine]["devices"][0]["memoryBytes"] == part << 20
+        clients.append(programs(here.state / "tenants" / mine))
+        assert clients[-1]("allocate", part - CONTEXT_MIB) == 0, pod
+    assert [client("allocate", 1) for client in clients] == [2] * 4, "out of memory: each has its part"
+
+
+def test_all_of_a_gpu_twice_is_not_advertised(node, library):
+    here = node("l20")
+    agent = limiting_agent(here, library, config=limited(2, memory="100%"))
+    agent.wait_log(f"not advertising {GPU}: .*2 tranches of 100% are more than the {L20_MEMORY_MIB} MiB of GPU 0")
+
+
+def test_a_driver_that_does_not_tell_what_it_keeps(node, library):
+    """What is used and nobody's is taken for it."""
+    here = node("l20")
+    here.sim("fail", "--function=nvmlDeviceGetMemoryInfo_v2", "--error=NOT_SUPPORTED")
+    limiting_agent(here, library, config=limited(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    held(here, "a")
+    [promise] = here.promises().values()
+    assert promise["devices"][0]["memoryBytes"] >> 20 == (L20_MEMORY_MIB - 2) // 4
+
+
+def test_from_four_to_two_nobody_is_raised_into_what_others_keep(node, library):
+    here = node("l20")
+    agent = limiting_agent(here, library, config=limited(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    for pod in "abcd":
+        held(here, pod)
+    parts = lambda: sorted(one["devices"][0]["memoryBytes"] >> 20 for one in here.promises().values())  # noqa: E731
+    here.write(limited(2))
+    agent.wait_log("2 containers are promised more than the others on the same GPU leave")
+    assert parts() == [L20_MEMORY_MIB // 4] * 4
+    permille = sum(one["devices"][0]["permille"] for one in here.promises().values())
+    assert permille == 1000
 
 
 def test_limits_change_under_a_running_container(node, library):

@@ -37,8 +37,8 @@ def test_the_published_configuration(mps_node):
     supervisor = here.supervisor()
     here.wait_ready()
 
-    # NVIDIA's commands in NVIDIA's order: 40960 MiB / 8, 100 / 8.
-    limits = [f"set_default_device_pinned_mem_limit {i} 5120M" for i in range(4)]
+    # NVIDIA's commands in NVIDIA's order: (40960 - 521 - 32) MiB / 8, 100 / 8.
+    limits = [f"set_default_device_pinned_mem_limit {i} 5050M" for i in range(4)]
     assert here.told() == ["-d", *limits, "set_default_active_thread_percentage 12"]
     [environment] = {json.dumps(call["env"], sort_keys=True) for call in here.calls()}
     assert json.loads(environment) == {
@@ -136,9 +136,9 @@ def test_a_change_of_one_resource_leaves_the_other_alone(mps_node):
     here.node.write(two_resources(4, 4))
     supervisor.wait_log(f"{large} has new limits")
     assert here.told(large)[-4:] == [
-        "set_default_device_pinned_mem_limit 0 10240M",
+        "set_default_device_pinned_mem_limit 0 10101M",
         "set_default_active_thread_percentage 25",
-        "set_device_pinned_mem_limit 4711 0 10240M",
+        "set_device_pinned_mem_limit 4711 0 10101M",
         "set_active_thread_percentage 4711 25",
     ]
     here.node.kubelet.wait(large, allocatable=4)

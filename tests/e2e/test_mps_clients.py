@@ -48,7 +48,7 @@ def test_limits_reach_clients_live_and_a_dead_daemon_comes_back(here):
     [uuid] = here.node.uuids()
     envs = granted(here, [f"{uuid}::0"])
 
-    # A quarter of 46068 MiB for each process; who does not go through MPS finds the GPU taken.
+    # A quarter of what programs can have (45444 MiB) for each process; who does not go through MPS finds the GPU taken.
     first = here.client(envs).joined()
     assert first("allocate", 12000) == OUT_OF_MEMORY
     assert first("allocate", 8000) == 0

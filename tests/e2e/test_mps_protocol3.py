@@ -18,7 +18,7 @@ from programs import BUILD, DEADLINE, ROOT, TRANCHE, wait_until
 CONTROL = BUILD / "sim" / "nvidia-cuda-mps-control"
 CLIENT = ROOT / "tests" / "sim" / "mps_client.py"
 OUT_OF_MEMORY, DEVICE_UNAVAILABLE, NO_PARTITION = 2, 46, 915
-H100 = 81559  # MiB
+H100 = 81559 - 527 - 32  # MiB for programs
 CHUNKS = 16  # of an H100, of 8 multiprocessors
 
 # Whoever removes a protocol takes its line out of this list (src/mps/protocols.def).

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "offer/room.h"
+
 namespace tranche::agent {
 namespace {
 

@@ -348,9 +348,10 @@ TEST_F(TenantManagerTest, RaisedOnlyIntoWhatOthersDoNotKeep) {
   EXPECT_EQ(log_.count("2 containers are promised more than the others on the same GPU leave"), 1);
   manager_->follow(offered(rules(), 2));
   EXPECT_EQ(log_.count("on the same GPU leave"), 1) << "said once";
-  prune({held({"GPU-a::0", "GPU-a::1", "GPU-a::3"})});
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  prune(std::vector{held({"GPU-a::0", "GPU-a::1", "GPU-a::3"})});
   EXPECT_THAT(parts(), ElementsAre(half, quarter, quarter)) << "the first takes what has come free";
-  prune({held({"GPU-a::0", "GPU-a::1"})});
+  prune(std::vector{held({"GPU-a::0", "GPU-a::1"})});
   EXPECT_THAT(parts(), ElementsAre(half, half));
   EXPECT_EQ(log_.count("every container has the limits that it is promised now"), 1);
 }
