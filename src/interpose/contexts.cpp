@@ -55,12 +55,25 @@ ContextState* ContextState::of(Context context) {
       driver.cuStreamCreate(static_cast<void*>(&stream), kNonBlocking) != kSuccess) {
     return nullptr;
   }
-  *free = {};
+  free->clear();
   free->context_ = context;
   free->device_ = device;
   free->part_ = &part_of_device(device);
   free->stream_ = stream;
   return free;
+}
+
+// In its place: a whole one is too much for a small stack. Events beyond the count are nobody's.
+void ContextState::clear() {
+  context_ = nullptr;
+  device_ = 0;
+  part_ = nullptr;
+  stream_ = nullptr;
+  event_count_ = 0;
+  reference_ = nullptr;
+  reference_time_ = 0;
+  next_ = nullptr;
+  next_since_ = 0;
 }
 
 void ContextState::set_primary(Context context, int device) {
@@ -73,12 +86,12 @@ Context ContextState::primary(int device) {
 
 void ContextState::forget(Context context) {
   for (ContextState& state : contexts) {
-    if (state.context_ == context) state = {};
+    if (state.context_ == context) state.clear();
   }
 }
 
 void ContextState::forget_all() {
-  for (ContextState& state : contexts) state = {};
+  for (ContextState& state : contexts) state.clear();
   for (Context& context : primaries) context = nullptr;
 }
 

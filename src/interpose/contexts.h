@@ -50,6 +50,7 @@ class ContextState {
  private:
   static constexpr unsigned kEvents = 1024;
 
+  void clear();
   static ContextState* numbered(unsigned number);  // nullptr: there are no more
 
   Context context_ = nullptr;

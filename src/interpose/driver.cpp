@@ -136,14 +136,12 @@ void remember(void* address, void* ours) {
 // `inside`: any function of the library. `missing` answers for what it does not have.
 template <size_t N>
 void bind(const Binding (&bindings)[N], const void* inside, int (*missing)()) {
-  const char* symbols[N];
-  void* found[N] = {};
-  for (size_t i = 0; i < N; ++i) symbols[i] = bindings[i].symbol;
-  exported_by(inside, symbols, N, found);
-  for (size_t i = 0; i < N; ++i) {
-    void* real = found[i] != nullptr ? found[i] : reinterpret_cast<void*>(missing);
-    __atomic_store_n(bindings[i].member, real, __ATOMIC_RELEASE);
-    if (found[i] != nullptr && bindings[i].ours != nullptr) remember(found[i], bindings[i].ours);
+  const Object library = object_of(inside);
+  for (const Binding& one : bindings) {
+    void* found = symbol_of(library.base, library.dynamic, one.symbol);
+    void* real = found != nullptr ? found : reinterpret_cast<void*>(missing);
+    __atomic_store_n(one.member, real, __ATOMIC_RELEASE);
+    if (found != nullptr && one.ours != nullptr) remember(found, one.ours);
   }
 }
 

@@ -126,13 +126,6 @@ const char* soname_of(const void* begin) {
   return nullptr;
 }
 
-struct Lookup {
-  const void* inside;
-  const char* const* symbols;
-  unsigned count;
-  void** found;
-};
-
 bool holds(const dl_phdr_info& object, const void* address) {
   const auto at = reinterpret_cast<ElfW(Addr)>(address) - object.dlpi_addr;
   for (int i = 0; i < object.dlpi_phnum; ++i) {
@@ -143,17 +136,16 @@ bool holds(const dl_phdr_info& object, const void* address) {
   return false;
 }
 
-int look_up(dl_phdr_info* object, size_t, void* argument) {
-  const auto& lookup = *static_cast<const Lookup*>(argument);
-  if (!holds(*object, lookup.inside)) return 0;
-  const ElfW(Dyn)* dynamic = dynamic_of(object->dlpi_addr, object->dlpi_phdr, object->dlpi_phnum);
-  if (dynamic == nullptr) return 1;
-  const Tables tables = tables_of(object->dlpi_addr, dynamic);
-  for (unsigned i = 0; i < lookup.count; ++i) {
-    const std::uint32_t index = find(tables, lookup.symbols[i]);
-    if (index == 0 || tables.symbols == nullptr) continue;
-    lookup.found[i] = reinterpret_cast<void*>(object->dlpi_addr + tables.symbols[index].st_value);
-  }
+struct ObjectSearch {
+  const void* inside;
+  Object object;
+};
+
+int note_object(dl_phdr_info* object, size_t, void* argument) {
+  auto& search = *static_cast<ObjectSearch*>(argument);
+  if (!holds(*object, search.inside)) return 0;
+  search.object = {object->dlpi_addr,
+                   dynamic_of(object->dlpi_addr, object->dlpi_phdr, object->dlpi_phnum)};
   return 1;
 }
 
@@ -172,6 +164,7 @@ int note_file(dl_phdr_info* object, size_t, void* argument) {
 }  // namespace
 
 void* symbol_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* symbol) {
+  if (dynamic == nullptr) return nullptr;
   const Tables tables = tables_of(base, dynamic);
   const std::uint32_t index = find(tables, symbol);
   return index == 0 ? nullptr : reinterpret_cast<void*>(base + tables.symbols[index].st_value);
@@ -206,9 +199,10 @@ bool has_same_soname(const void* one, const void* other) {
   return name != nullptr && other_name != nullptr && is_same(name, other_name);
 }
 
-void exported_by(const void* inside, const char* const* symbols, unsigned count, void** found) {
-  Lookup lookup{inside, symbols, count, found};
-  dl_iterate_phdr(look_up, &lookup);
+Object object_of(const void* inside) {
+  ObjectSearch search{inside, {}};
+  dl_iterate_phdr(note_object, &search);
+  return search.object;
 }
 
 }  // namespace tranche::interpose

@@ -14,17 +14,20 @@
 namespace tranche::interpose {
 
 // The address of `symbol`, as new programs bind to it, in the object that was loaded at `base` and
-// has this dynamic section. nullptr: it defines no such function.
+// has this dynamic section (nullptr: it has none). nullptr: it defines no such function.
 void* symbol_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* symbol);
 
 // `symbol` of the C library, whose parts were several before glibc 2.34 (libdl, libpthread).
 // nullptr: no part of it that is loaded has one.
 void* of_libc(const char* symbol);
 
-// Several of one library, without a search for each: the library is the one that `inside` is in.
-// `found[i]` is left as it is where there is no such symbol. Asks the loader, and so waits for a
-// library that is being loaded.
-void exported_by(const void* inside, const char* const* symbols, unsigned count, void** found);
+// The loaded object that `inside` is in, for symbol_of; without a dynamic section: of none. Asks
+// the loader, and so waits for a library that is being loaded.
+struct Object {
+  ElfW(Addr) base;
+  const ElfW(Dyn) * dynamic;
+};
+Object object_of(const void* inside);
 
 // The file of the loaded object that `inside` is in, as the loader names it; nullptr: of none. The
 // loader's dladdr would look at every symbol of it first.

@@ -50,13 +50,18 @@ class Line {
     is_whole_ &= length_ + 1 < size;
     if (length_ + 1 < size) text[length_++] = c;
   }
-  // nullptr: it is not a mount that fits.
+  // nullptr: it is not a mount that fits. Until the next line begins.
   const Mount* end() {
     end_field();
     if (!is_whole_ || field_ < kPoint) return nullptr;
     unescape(mount_.root);
     unescape(mount_.point);
     return &mount_;
+  }
+  void begin() {
+    field_ = 0;
+    length_ = 0;
+    is_whole_ = true;
   }
 
  private:
@@ -81,13 +86,18 @@ class Line {
   bool is_whole_ = true;
 };
 
+// One thread at a time is here. The thread's own stack may be a small one
+// (docs/internals/limits.md, "In a thread with a small stack").
+constinit char buffer[4096]{};
+constinit Line line{};
+constinit Mount library{};
+
 // Calls `take` with each mount; an error's number, or 0.
 template <class Take>
 int each_mount(Take take) {
   const int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return errno;
-  char buffer[4096];
-  Line line;
+  line.begin();
   int error = 0;
   for (;;) {
     const auto count = read(fd, buffer, sizeof(buffer));
@@ -100,7 +110,7 @@ int each_mount(Take take) {
         continue;
       }
       if (const Mount* mount = line.end()) take(*mount);
-      line = {};
+      line.begin();
     }
   }
   close(fd);
@@ -137,7 +147,7 @@ bool make_beginning(char* root, size_t size) {
 }  // namespace
 
 Grant find_granted(void (*tell)(const char* folder)) {
-  Mount library{};
+  library.point[0] = 0;
   unsigned count = 0;
   int error = each_mount([&](const Mount& mount) {
     if (strcmp(mount.point, kLibraryMount) == 0) library = mount;  // the last one is on top

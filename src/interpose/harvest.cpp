@@ -130,9 +130,15 @@ void look(Queue& queue, std::uint64_t now) {
   }
 }
 
+// Of each part, while they are told: too much for a small stack.
+std::uint64_t busy[kMaxParts];
+const Part* parts[kMaxParts];
+
 void tell_busy() {
-  std::uint64_t busy[kMaxParts] = {};
-  const Part* parts[kMaxParts] = {};
+  for (unsigned i = 0; i < kMaxParts; ++i) {
+    busy[i] = 0;
+    parts[i] = nullptr;
+  }
   ContextState::each([&](ContextState& context) {
     const Part& part = *context.part();
     if (part.rule == Part::Rule::kTenant) parts[part.number] = &part;

@@ -244,7 +244,7 @@ int cuLaunchGridAsync(void* function, int width, int height, void* stream) {
 
 int cuLaunchCooperativeKernelMultiDevice(void* launches, unsigned count, unsigned flags) {
   const auto* each = static_cast<const MultiDeviceLaunch*>(launches);
-  constexpr unsigned kMost = 64;  // more devices than CUDA has
+  constexpr unsigned kMost = 32;  // more devices than a machine has
   Passage passages[kMost] = {};
   for (unsigned i = 0; each != nullptr && i < count && i < kMost; ++i) {
     if (passes(each[i].stream, false, each[i].function)) continue;

@@ -1,33 +1,27 @@
 // NVML as the container sees it: the tenant's part of the memory, and its own processes.
 
-#include <string.h>
+#include <sys/mman.h>
 
-#include "interpose/driver.h"
-#include "interpose/tenants.h"
+#include "interpose/nvml_views.h"
+#include "interpose/own_processes.h"
+#include "interpose/part_file.h"
 
 using namespace tranche::interpose;
 using namespace tranche::limit;
 
 namespace {
 
-constexpr int kNvmlSuccess = 0;
-constexpr int kNvmlNotFound = 6;
-
-struct Memory {
+struct Memory {  // nvmlMemory_t, nvmlBAR1Memory_t
   unsigned long long total, free, used;
 };
 struct MemoryV2 {
   unsigned version;
   unsigned long long total, reserved, free, used;
 };
-struct ProcessV1 {
-  unsigned pid;
-  unsigned long long used;
-};
-struct ProcessV2 {
-  unsigned pid;
-  unsigned long long used;
-  unsigned gpu_instance, compute_instance;
+constexpr unsigned kMemoryV2 = sizeof(MemoryV2) | 2U << 24U;
+struct Attributes {  // nvmlDeviceAttributes_t
+  unsigned counts[8];
+  unsigned long long mib;
 };
 struct ProcessDetail {  // nvmlProcessDetail_v1_t
   unsigned pid;
@@ -44,67 +38,27 @@ struct ProcessDetails {  // nvmlProcessDetailList_v1_t
 struct Pid {  // of nvmlDeviceGetAccountingPids
   unsigned pid;
 };
-struct Sample {  // nvmlProcessUtilizationSample_t
-  unsigned pid;
-  unsigned long long time;
-  unsigned percents[4];
+struct EncoderSession {  // nvmlEncoderSessionInfo_t
+  unsigned id, pid;
+  unsigned about[4];
+  unsigned fps, latency;
 };
-struct SampleV2 {  // nvmlProcessUtilizationInfo_v1_t
-  unsigned long long time;
-  unsigned pid;
-  unsigned percents[6];
+struct CaptureSession {  // nvmlFBCSessionInfo_t
+  unsigned id, pid;
+  unsigned about[8];
+  unsigned fps, latency;
 };
-struct Samples {  // nvmlProcessesUtilizationInfo_v1_t
-  unsigned version;
-  unsigned count;
-  unsigned long long since;
-  SampleV2* list;
+struct CaptureStats {  // nvmlFBCStats_t
+  unsigned sessions, fps, latency;
 };
 
-// The 16 bytes of "GPU-00112233-4455-...".
-bool parse_uuid(const char* text, unsigned char* bytes) {
-  const char* at = strchr(text, '-');
-  unsigned digits = 0;
-  for (at = at != nullptr ? at + 1 : ""; *at != 0 && digits < 32; ++at) {
-    if (*at == '-') continue;
-    const char lower = static_cast<char>(*at | 0x20);
-    const int value = *at >= '0' && *at <= '9'       ? *at - '0'
-                      : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10
-                                                     : -1;
-    if (value < 0) return false;
-    unsigned char& byte = bytes[digits / 2];
-    byte = static_cast<unsigned char>(digits % 2 == 0 ? value << 4 : byte | value);
-    ++digits;
-  }
-  return digits == 32;
-}
-
-const Part* part_of(void* device) {
-  char text[96] = {};
-  unsigned char uuid[16] = {};
-  if (!has_tenants() || nvml.nvmlDeviceGetUUID(device, text, sizeof(text)) != kNvmlSuccess)
-    return nullptr;
-  if (!parse_uuid(text, uuid)) return nullptr;
-  join(false);
-  const Part& part = part_of_uuid(uuid);
-  return part.rule == Part::Rule::kTenant && part.tenant->is_limited() ? &part : nullptr;
-}
-
-// `total`, `free`, `used` of a device as they stand, made those of the part.
-template <class Info>
-void show(const Part& part, Info& info) {
-  const std::uint64_t view = part.policy().memory_view.load(std::memory_order_relaxed);
-  if (view >= info.total) return;
-  const std::uint64_t held = part.ledger().held(part.device);
-  info.total = view;
-  info.used = held < view ? held : view;
-  info.free = view - info.used;
-}
+// A GPU that shares the system's memory tells of none of its own.
+bool does_not_tell(int status) { return status == kNvmlNotSupported || status == kNvmlUnknown; }
 
 bool is_of_tenant(const Part& part, unsigned pid) {
   const wire::UsageFile& usage = part.tenant->session.usage();
-  const std::uint32_t slots = usage.slots.load(std::memory_order_acquire);
-  for (unsigned i = 0; i < slots && i < wire::kMaxProcesses; ++i) {
+  const unsigned slots = wire::slots_of(usage);
+  for (unsigned i = 0; i < slots; ++i) {
     const wire::Slot& slot = usage.slot[i];
     if (slot.pid.load(std::memory_order_relaxed) == pid ||
         slot.inner_pid.load(std::memory_order_relaxed) == pid)
@@ -113,66 +67,172 @@ bool is_of_tenant(const Part& part, unsigned pid) {
   return false;
 }
 
-// Lists hold the processes of every tenant of the device; a container is shown its own.
-template <class Process>
-int keep_own(int status, void* device, void* count, void* list) {
-  if (status != kNvmlSuccess || count == nullptr || list == nullptr) return status;
-  const Part* part = part_of(device);
-  if (part == nullptr) return status;
-  auto* processes = static_cast<Process*>(list);
-  auto& length = *static_cast<unsigned*>(count);
-  unsigned kept = 0;
-  for (unsigned i = 0; i < length; ++i) {
-    if (is_of_tenant(*part, processes[i].pid)) processes[kept++] = processes[i];
+// ---- memory
+
+constexpr unsigned kMostProcesses = 4096;  // of all containers of a device
+
+bool is_among(const ProcessV2* processes, unsigned count, unsigned pid) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (processes[i].pid == pid) return true;
   }
-  length = kept;
-  return status;
+  return false;
 }
+
+// What the driver counts for this container's processes. A process may be in several lists. Where
+// the driver lists none, or does not say what they use, that is 0: never what is others'.
+std::uint64_t used_by_own(void* device, const View& view) {
+  const Uncancelled uncancelled;
+  const Scratch scratch(kMostProcesses * sizeof(ProcessV2));
+  auto* processes = scratch.as<ProcessV2>();
+  if (processes == nullptr) return 0;
+  unsigned kept = 0;
+  std::uint64_t sum = 0;
+  for (const auto list : {nvml.nvmlDeviceGetComputeRunningProcesses_v3,
+                          nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3,
+                          nvml.nvmlDeviceGetGraphicsRunningProcesses_v3}) {
+    unsigned count = kMostProcesses - kept;
+    const unsigned before = kept;
+    if (list(device, &count, processes + before) != kNvmlSuccess) continue;
+    for (unsigned i = before; i < before + count && i < kMostProcesses; ++i) {
+      const ProcessV2 one = processes[i];
+      if (is_among(processes, before, one.pid) || !is_own(view, one.pid)) continue;
+      constexpr auto kUntold = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
+      if (one.used != kUntold) sum = wire::add(sum, one.used);
+      processes[kept++] = one;
+    }
+  }
+  return sum;
+}
+
+std::uint64_t used_of(void* device, const View& view) {
+  return view.part != nullptr ? view.part->ledger().held(view.part->device)
+                              : used_by_own(device, view);
+}
+
+// The driver's own part is not the tenant's.
+void drop_reserved(Memory&) {}
+void drop_reserved(MemoryV2& info) { info.reserved = 0; }
+
+// `total`, `free`, `used` of a device as they stand, made those of the part.
+template <class Info>
+void show(void* device, const View& view, Info& info) {
+  if (view.memory < info.total) info.total = view.memory;
+  const std::uint64_t used = used_of(device, view);
+  info.used = used < info.total ? used : info.total;
+  info.free = info.total - info.used;
+  drop_reserved(info);
+}
+
+// What `ask` tells of memory, made that of the part. A part is known also where the driver tells
+// nothing.
+template <class Info>
+int tell_memory(void* device, Info* info, int (*ask)(void*, void*), bool is_known_form) {
+  const int status = ask(device, info);
+  const bool is_untold = does_not_tell(status) && info != nullptr && is_known_form;
+  if (status != kNvmlSuccess && !is_untold) return status;
+  const View view = view_of_handle(device);
+  if (!view.is_part || view.memory == wire::kNoLimit) return status;
+  if (is_untold) info->total = view.memory;
+  show(device, view, *info);
+  return kNvmlSuccess;
+}
+
+// ---- processes
 
 // Whether the driver's account of a process is not this container's to see.
 bool is_hidden(void* device, unsigned pid) {
-  const Part* part = part_of(device);
-  return part != nullptr && !is_of_tenant(*part, pid);
+  const View view = view_of_handle(device);
+  const Uncancelled uncancelled;
+  return view.is_part && !is_own(view, pid);
 }
 
-// As the driver has it where nobody did anything.
-int nothing_is_not_found(int status, unsigned count) {
-  return status == kNvmlSuccess && count == 0 ? kNvmlNotFound : status;
+// Of the container's own sessions, as a mean where it is one: `ask` lists them.
+template <class Session>
+int tell_sessions(void* device, const View& view, int (*ask)(void*, void*, void*),
+                  CaptureStats& stats) {
+  constexpr unsigned kMost = 1024;
+  const Scratch scratch(kMost * sizeof(Session));
+  auto* sessions = scratch.as<Session>();
+  unsigned count = kMost;
+  if (sessions == nullptr || ask(device, &count, sessions) != kNvmlSuccess)
+    return kNvmlNotSupported;
+  count = keep_own(view, sessions, count < kMost ? count : kMost);
+  stats = {count, 0, 0};
+  for (unsigned i = 0; i < count; ++i) {
+    stats.fps += sessions[i].fps / count;
+    stats.latency += sessions[i].latency / count;
+  }
+  return kNvmlSuccess;
 }
 
 }  // namespace
 
+namespace tranche::interpose {
+
+View view_of_handle(void* device) {
+  char text[96] = {};
+  unsigned char uuid[16] = {};
+  if (!has_tenants() || nvml.nvmlDeviceGetUUID(device, text, sizeof(text)) != kNvmlSuccess)
+    return {};
+  return parse_uuid(text, uuid) ? view_of_uuid(uuid) : View();
+}
+
+bool is_own(const View& view, unsigned pid) {
+  return view.part != nullptr ? is_of_tenant(*view.part, pid)
+                              : is_of_this_container(pid, view.folder);
+}
+
+Scratch::Scratch(size_t bytes)
+    : bytes_(bytes),
+      memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+  if (memory_ == MAP_FAILED) memory_ = nullptr;
+}
+Scratch::~Scratch() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+}  // namespace tranche::interpose
+
 int nvmlDeviceGetMemoryInfo(void* device, void* info) {
-  const int status = nvml.nvmlDeviceGetMemoryInfo(device, info);
-  const Part* part = status == kNvmlSuccess ? part_of(device) : nullptr;
-  if (part != nullptr) show(*part, *static_cast<Memory*>(info));
-  return status;
+  return tell_memory(device, static_cast<Memory*>(info), nvml.nvmlDeviceGetMemoryInfo, true);
 }
 
 int nvmlDeviceGetMemoryInfo_v2(void* device, void* info) {
-  const int status = nvml.nvmlDeviceGetMemoryInfo_v2(device, info);
-  const Part* part = status == kNvmlSuccess ? part_of(device) : nullptr;
-  if (part == nullptr) return status;
-  auto& memory = *static_cast<MemoryV2*>(info);
-  const unsigned long long before = memory.total;
-  show(*part, memory);
-  if (memory.total != before) memory.reserved = 0;  // the driver's own part is not the tenant's
+  auto* memory = static_cast<MemoryV2*>(info);
+  const bool is_known_form = memory != nullptr && memory->version == kMemoryV2;
+  return tell_memory(device, memory, nvml.nvmlDeviceGetMemoryInfo_v2, is_known_form);
+}
+
+int nvmlDeviceGetConfComputeProtectedMemoryUsage(void* device, void* info) {
+  return tell_memory(device, static_cast<Memory*>(info),
+                     nvml.nvmlDeviceGetConfComputeProtectedMemoryUsage, true);
+}
+
+// The window through which the host sees the device's memory is not divided, and the driver does
+// not say who uses how much of it: what others use is not shown as this container's.
+int nvmlDeviceGetBAR1MemoryInfo(void* device, void* info) {
+  const int status = nvml.nvmlDeviceGetBAR1MemoryInfo(device, info);
+  const View view = status == kNvmlSuccess ? view_of_handle(device) : View();
+  if (!view.is_part) return status;
+  auto& window = *static_cast<Memory*>(info);
+  if (view.memory < window.total) window.total = view.memory;
+  window.used = 0;
+  window.free = window.total;
   return status;
 }
 
-int nvmlDeviceGetProcessUtilization(void* device, void* list, void* count, std::uint64_t since) {
-  const int status = keep_own<Sample>(
-      nvml.nvmlDeviceGetProcessUtilization(device, list, count, since), device, count, list);
-  return count == nullptr ? status : nothing_is_not_found(status, *static_cast<unsigned*>(count));
-}
-
-int nvmlDeviceGetProcessesUtilizationInfo(void* device, void* info) {
-  const int status = nvml.nvmlDeviceGetProcessesUtilizationInfo(device, info);
-  if (status != kNvmlSuccess) return status;
-  auto& samples = *static_cast<Samples*>(info);
-  keep_own<SampleV2>(status, device, &samples.count, samples.list);
-  return nothing_is_not_found(status, samples.count);
-}
+// Of MIG instances.
+#define ATTRIBUTES(symbol)                                                      \
+  int symbol(void* device, void* attributes) {                                  \
+    const int status = nvml.symbol(device, attributes);                         \
+    const View view = status == kNvmlSuccess ? view_of_handle(device) : View(); \
+    const std::uint64_t mib = view.memory >> 20U;                               \
+    if (view.is_part && mib < static_cast<Attributes*>(attributes)->mib)        \
+      static_cast<Attributes*>(attributes)->mib = mib;                          \
+    return status;                                                              \
+  }
+ATTRIBUTES(nvmlDeviceGetAttributes)
+ATTRIBUTES(nvmlDeviceGetAttributes_v2)
 
 int nvmlDeviceGetRunningProcessDetailList(void* device, void* info) {
   const int status = nvml.nvmlDeviceGetRunningProcessDetailList(device, info);
@@ -210,3 +270,26 @@ PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3, ProcessV2)
 PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, ProcessV1)
 PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v2, ProcessV2)
 PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v3, ProcessV2)
+PROCESSES(nvmlDeviceGetEncoderSessions, EncoderSession)
+PROCESSES(nvmlDeviceGetFBCSessions, CaptureSession)
+
+int nvmlDeviceGetEncoderStats(void* device, void* sessions, void* fps, void* latency) {
+  const int status = nvml.nvmlDeviceGetEncoderStats(device, sessions, fps, latency);
+  const View view = status == kNvmlSuccess ? view_of_handle(device) : View();
+  if (!view.is_part) return status;
+  CaptureStats stats{};
+  const int told =
+      tell_sessions<EncoderSession>(device, view, nvml.nvmlDeviceGetEncoderSessions, stats);
+  *static_cast<unsigned*>(sessions) = stats.sessions;
+  *static_cast<unsigned*>(fps) = stats.fps;
+  *static_cast<unsigned*>(latency) = stats.latency;
+  return told;
+}
+
+int nvmlDeviceGetFBCStats(void* device, void* stats) {
+  const int status = nvml.nvmlDeviceGetFBCStats(device, stats);
+  const View view = status == kNvmlSuccess ? view_of_handle(device) : View();
+  if (!view.is_part) return status;
+  return tell_sessions<CaptureSession>(device, view, nvml.nvmlDeviceGetFBCSessions,
+                                       *static_cast<CaptureStats*>(stats));
+}

@@ -94,10 +94,17 @@ bool is_status_of(int fd, struct stat& status) { return syscall(SYS_fstat, fd, &
 // Of our layout: another one would be read as nonsense, and a shorter one not at all (SIGBUS). What
 // the usage memory says of itself does not count: other processes of the tenant can write it.
 bool is_known_policy(int fd) {
-  wire::PolicyPage start{};
-  constexpr size_t kBegin = offsetof(wire::PolicyPage, enforcement);
-  return pread(fd, &start, kBegin, 0) == kBegin && start.magic == wire::kPolicyMagic &&
-         start.version == wire::kVersion && start.size == sizeof(wire::PolicyPage);
+  struct Begin {
+    std::uint32_t magic;
+    std::uint16_t version;
+    std::uint16_t device_count;
+    std::uint32_t size;
+  } begin{};
+  static_assert(sizeof(begin) == offsetof(wire::PolicyPage, enforcement) &&
+                offsetof(Begin, size) == offsetof(wire::PolicyPage, size));
+  return pread(fd, &begin, sizeof(begin), 0) == sizeof(begin) &&
+         begin.magic == wire::kPolicyMagic && begin.version == wire::kVersion &&
+         begin.size == sizeof(wire::PolicyPage);
 }
 bool is_known_usage(int fd) {
   struct stat status{};
@@ -125,21 +132,22 @@ struct Sums {
   std::uint64_t unfinished_ns[wire::kMaxDevices];  // what has ended an arbiter may know already
 };
 
-// Adds to slot `number` of `file` what `from` has beyond `told`, and returns all that `from` has.
-// The tenant's sum first: an arbiter that sees less there than in the slots takes it for forged.
-Sums add(const wire::Slot& from, const Sums& told, wire::UsageFile& file, unsigned number) {
-  Sums now{};
+// Adds to slot `number` of `file` what `from` has beyond `told`, which it then has too. The
+// tenant's sum first: an arbiter that sees less there than in the slots takes it for forged.
+void add(const wire::Slot& from, Sums& told, wire::UsageFile& file, unsigned number) {
   wire::Slot& to = file.slot[number];
   for (unsigned i = 0; i < wire::kMaxDevices; ++i) {
-    now.charged[i] = from.charged[i].load();
-    now.unfinished_ns[i] = from.work[i].asked_ns.load() - from.work[i].ended_ns.load();
-    now.let_go[i] = from.work[i].let_go.load();
-    to.charged[i].fetch_add(now.charged[i] - told.charged[i]);
-    to.work[i].let_go.fetch_add(now.let_go[i] - told.let_go[i]);
-    file.spent_ns[i].fetch_add(now.unfinished_ns[i] - told.unfinished_ns[i]);
-    to.work[i].asked_ns.fetch_add(now.unfinished_ns[i] - told.unfinished_ns[i]);
+    const auto charged = from.charged[i].load();
+    const auto open_ns = from.work[i].asked_ns.load() - from.work[i].ended_ns.load();
+    const auto let_go = from.work[i].let_go.load();
+    to.charged[i].fetch_add(charged - told.charged[i]);
+    to.work[i].let_go.fetch_add(let_go - told.let_go[i]);
+    file.spent_ns[i].fetch_add(open_ns - told.unfinished_ns[i]);
+    to.work[i].asked_ns.fetch_add(open_ns - told.unfinished_ns[i]);
+    told.charged[i] = charged;
+    told.unfinished_ns[i] = open_ns;
+    told.let_go[i] = let_go;
   }
-  return now;
 }
 
 }  // namespace
@@ -224,7 +232,7 @@ bool Session::take_over(const wire::Welcome& welcome, const int (&fds)[2]) {
   slot.pid.store(welcome.pid);
   slot.inner_pid.store(static_cast<std::uint32_t>(getpid()));
   Sums told{};
-  if (old != nullptr) told = add(old->slot[before], {}, *fresh, welcome.slot);
+  if (old != nullptr) add(old->slot[before], told, *fresh, welcome.slot);
   const bool is_mapped = map(fds[0], fds[1]);
   if (is_mapped) {
     slot_ = welcome.slot;

@@ -11,6 +11,7 @@
 #include "interpose/driver.h"
 #include "interpose/fork.h"
 #include "interpose/granted.h"
+#include "interpose/part_file.h"
 #include "interpose/system.h"
 #include "interpose/uncancelled.h"
 
@@ -36,7 +37,8 @@ std::atomic<bool> has_looked;
 unsigned tenant_count;
 bool is_one_missing;  // a tenant that cannot be registered with
 ManualLifetime<Tenant> tenants[wire::kMaxTenants];
-char paths[wire::kMaxTenants][108];
+constexpr const char* kSocket = "/arbiter.sock";
+char folders[wire::kMaxTenants][108 - 13];   // what sun_path has room for
 std::atomic<Session::Outcome> last_outcome;  // of a tenant that did not register
 std::atomic<std::uint64_t> first_try;
 std::atomic<std::uint64_t> last_try;
@@ -51,17 +53,14 @@ std::atomic<int> devices;  // 0: not asked yet
 Tenant& tenant(unsigned i) { return tenants[i].get(); }
 
 void add(const char* folder) {
-  char path[sizeof(paths[0])];
-  const int length = snprintf(path, sizeof(path), "%s/arbiter.sock", folder);
   for (unsigned i = 0; i < tenant_count; ++i) {
-    if (strcmp(paths[i], path) == 0) return;  // two mounts, one on the other
+    if (strcmp(folders[i], folder) == 0) return;  // two mounts, one on the other
   }
-  const bool is_whole = length > 0 && static_cast<size_t>(length) < sizeof(path);
-  if (!is_whole || tenant_count == wire::kMaxTenants) {
+  if (strlen(folder) >= sizeof(folders[0]) || tenant_count == wire::kMaxTenants) {
     is_one_missing = true;
     return;
   }
-  strcpy(paths[tenant_count], path);
+  strcpy(folders[tenant_count], folder);
   new (&tenant(tenant_count)) Tenant();
   ++tenant_count;
 }
@@ -73,10 +72,14 @@ bool add_all_folders() {
   // looked for again.
   if (folder == nullptr) return errno == ENOENT || errno == ENOTDIR;
   while (const dirent* entry = readdir(folder)) {
-    char path[512];
+    char path[sizeof(folders[0])];
     if (entry->d_name[0] == '.') continue;
-    snprintf(path, sizeof(path), "%s/%s", kTenantsFolder, entry->d_name);
-    add(path);
+    const int length = snprintf(path, sizeof(path), "%s/%s", kTenantsFolder, entry->d_name);
+    if (static_cast<size_t>(length) < sizeof(path)) {
+      add(path);
+    } else {
+      is_one_missing = true;
+    }
   }
   closedir(folder);
   return true;
@@ -126,7 +129,9 @@ bool open(unsigned i, int timeout) {
   const Undisturbed undisturbed;
   const Guard guard(t.lock);
   if (t.is_open) return true;
-  const Session::Outcome outcome = t.session.open(paths[i], timeout);
+  char path[108];
+  snprintf(path, sizeof(path), "%s%s", folders[i], kSocket);
+  const Session::Outcome outcome = t.session.open(path, timeout);
   if (outcome != Session::Outcome::kRegistered) {
     last_outcome.store(outcome, std::memory_order_relaxed);
     return false;
@@ -168,6 +173,17 @@ const char* reason(Session::Outcome outcome) {
       return "no arbiter answers under /run/tranche: GPU memory is refused until one does (is the "
              "Pod of Tranche's arbiter on this node running?)";
   }
+}
+
+bool uuid_of(int ordinal, unsigned char* uuid) {
+  return driver.cuDeviceGetUuid_v2(uuid, ordinal) == kSuccess ||
+         driver.cuDeviceGetUuid(uuid, ordinal) == kSuccess;
+}
+
+// Of a tenant's.
+View view_of(const Part& part) {
+  if (!part.tenant->is_limited()) return {};
+  return {true, &part, nullptr, part.policy().memory_view.load(std::memory_order_relaxed)};
 }
 
 std::uint64_t patience_left() {
@@ -243,15 +259,34 @@ const Part& part_of_device(int ordinal) {
   if (!has_tenants()) return none;
   join(false);
   unsigned char uuid[16] = {};
-  if (driver.cuDeviceGetUuid_v2(uuid, ordinal) != kSuccess &&
-      driver.cuDeviceGetUuid(uuid, ordinal) != kSuccess) {
-    return unknown;
-  }
+  if (!uuid_of(ordinal, uuid)) return unknown;
   const Part& part = part_of_uuid(uuid);
   if (is_kept && part.rule != Part::Rule::kUnknown) {
     by_ordinal[ordinal].store(&part, std::memory_order_release);
   }
   return part;
+}
+
+View view_of_uuid(const unsigned char* uuid) {
+  if (!has_tenants()) return {};
+  join(false);
+  const Part& part = part_of_uuid(uuid);
+  if (part.rule == Part::Rule::kTenant) return view_of(part);
+  const Uncancelled uncancelled;
+  for (unsigned i = 0; part.rule == Part::Rule::kUnknown && i < tenant_count; ++i) {
+    View view{.is_part = true, .folder = folders[i]};
+    if (is_open(i) || read_promise(folders[i], uuid, view.memory) != Promise::kPart) continue;
+    return view;
+  }
+  return {};
+}
+
+View view_of_device(int ordinal) {
+  const Part& part = part_of_device(ordinal);
+  if (part.rule == Part::Rule::kTenant) return view_of(part);
+  unsigned char uuid[16] = {};
+  if (part.rule == Part::Rule::kNone || !uuid_of(ordinal, uuid)) return {};
+  return view_of_uuid(uuid);
 }
 
 int device_count() {
@@ -262,14 +297,18 @@ int device_count() {
   return count;
 }
 
-const Part* current_part() {
+int current_device() {
   // With one device there is no need to ask which it is, as long as there is a context at all: the
   // driver refuses without.
   const int count = device_count();
-  if (count == 0) return nullptr;
+  if (count == 0) return -1;
   int ordinal = 0;
-  if (count != 1 && driver.cuCtxGetDevice(&ordinal) != kSuccess) return nullptr;
-  return &part_of_device(ordinal);
+  return count == 1 || driver.cuCtxGetDevice(&ordinal) == kSuccess ? ordinal : -1;
+}
+
+const Part* current_part() {
+  const int ordinal = current_device();
+  return ordinal < 0 ? nullptr : &part_of_device(ordinal);
 }
 
 void give_back(const Part& part, std::uint64_t bytes) {

@@ -2,10 +2,11 @@
 // The tenants that this container is, and which of them a device of this process belongs to.
 //
 // /run/tranche/<id>/ is mounted read-only by the grant, one for each tenant, with the arbiter's
-// socket in it. No such folder: nothing was promised, and nothing is limited. Registration happens
-// when a program first uses the driver; while no arbiter answers, memory is refused (each call
-// waits for it until kPatience after the first), and compute is let through. Where there are more
-// tenants than can be kept, memory of devices that are not those of the others is refused.
+// socket in it and what was promised (part_file.h). No such folder: nothing was promised, and
+// nothing is limited. Registration happens when a program first uses the driver; while no arbiter
+// answers, memory is refused (each call waits for it until kPatience after the first), compute is
+// let through, and what was promised is shown. Where there are more tenants than can be kept,
+// memory of devices that are not those of the others is refused.
 
 #include <cstdint>
 
@@ -54,6 +55,14 @@ struct Part {
   limit::wire::Slot& slot() const { return tenant->session.usage().slot[tenant->session.slot()]; }
 };
 
+// How a device is to be shown.
+struct View {
+  bool is_part = false;                          // else as it is
+  const Part* part = nullptr;                    // where an arbiter has answered
+  const char* folder = nullptr;                  // else the tenant's, as this process sees it
+  std::uint64_t memory = limit::wire::kNoLimit;  // bytes
+};
+
 // Whether anything was promised to this container. Looks once.
 bool has_tenants();
 // Registers where that is still to be done; `patient`: waits for an arbiter, until kPatience after
@@ -68,10 +77,15 @@ const Part& part_numbered(unsigned number);
 const Part& part_of_uuid(const unsigned char* uuid);
 // Of the driver's device `ordinal`; the driver is initialised.
 const Part& part_of_device(int ordinal);
+// As the arbiter says, and until one has answered as the agent wrote it. Registers where that can
+// be done at once.
+View view_of_uuid(const unsigned char* uuid);
+View view_of_device(int ordinal);
 // How many the driver has; 0: it does not say.
 int device_count();
-// Of the calling thread's current context; nullptr: it has none.
+// Of the calling thread's current context; nullptr and -1: it has none.
 const Part* current_part();
+int current_device();
 
 // Gives back bytes that were charged to the part (memory.h, pools.h).
 void give_back(const Part& part, std::uint64_t bytes);

@@ -14,28 +14,29 @@ Size shown(std::uint64_t bytes) {
   return static_cast<Size>(bytes < kLargest ? bytes : kLargest);
 }
 
-// `free` and `total`, where the program asked for them, as the driver told them.
+// `free` and `total`, where the program asked for them, as the driver told them. Before an arbiter
+// has answered nothing is charged.
 template <class Size>
-void show(const Part& part, Size* free, Size* total) {
-  if (part.rule != Part::Rule::kTenant) return;
-  const std::uint64_t view = part.policy().memory_view.load(std::memory_order_relaxed);
-  if (total != nullptr && view < *total) *total = shown<Size>(view);
-  if (free == nullptr || view == tranche::limit::wire::kNoLimit) return;
-  const std::uint64_t held = part.ledger().held(part.device);
-  const std::uint64_t left = held < view ? view - held : 0;
+void show(int device, Size* free, Size* total) {
+  const View view = view_of_device(device);
+  if (!view.is_part || view.memory == tranche::limit::wire::kNoLimit) return;
+  if (total != nullptr && view.memory < *total) *total = shown<Size>(view.memory);
+  if (free == nullptr) return;
+  const std::uint64_t held = view.part != nullptr ? view.part->ledger().held(view.part->device) : 0;
+  const std::uint64_t left = held < view.memory ? view.memory - held : 0;
   if (left < *free) *free = shown<Size>(left);
 }
 
 template <class Size>
 int memory_info(int status, void* free, void* total) {
-  const Part* part = status == kSuccess ? current_part() : nullptr;
-  if (part != nullptr) show(*part, static_cast<Size*>(free), static_cast<Size*>(total));
+  const int device = status == kSuccess ? current_device() : -1;
+  if (device >= 0) show(device, static_cast<Size*>(free), static_cast<Size*>(total));
   return status;
 }
 
 template <class Size>
 int total_memory(int status, void* total, int device) {
-  if (status == kSuccess) show<Size>(part_of_device(device), nullptr, static_cast<Size*>(total));
+  if (status == kSuccess) show<Size>(device, nullptr, static_cast<Size*>(total));
   return status;
 }
 

@@ -89,8 +89,8 @@ def test_what_a_container_gets(node, library, strategy):
     assert found[PRELOAD].read_text() == f"{LIBRARY}\n"
     folder = found[f"/run/tranche/{mine}"]
     assert folder == here.state / "tenants" / mine
-    assert list(folder.iterdir()) == []
     half = (L20_MEMORY_MIB // 2) << 20
+    assert {file.name: file.read_text() for file in folder.iterdir()} == {"part": f"tranche-part/v1\n{uuid} {half}\n"}
     assert here.promises() == {
         mine: {
             "id": mine,

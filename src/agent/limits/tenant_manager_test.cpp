@@ -112,7 +112,9 @@ TEST_F(TenantManagerTest, WhatAGrantMountsIsThereBeforeItIsAnswered) {
   EXPECT_EQ(fs_.read(made.mounts[0].host_path).value(), "library 1");
   EXPECT_EQ(fs_.read(made.mounts[1].host_path).value(), "/usr/local/tranche/libtranche-limit.so\n");
   EXPECT_TRUE(fs_.is_directory(made.mounts[2].host_path));
-  EXPECT_THAT(fs_.list(made.mounts[2].host_path).value(), IsEmpty());
+  EXPECT_THAT(fs_.list(made.mounts[2].host_path).value(), ElementsAre("part"));
+  EXPECT_EQ(fs_.read(made.mounts[2].host_path + "/part").value(),
+            "tranche-part/v1\nGPU-a 524288000\n");
   EXPECT_EQ(promised("t1"),
             (limit::TenantLimits{.id = "t1",
                                  .resource = kGpu.value,

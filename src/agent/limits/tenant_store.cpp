@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "limit/part_file.h"
+#include "limit/part_format.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -23,6 +26,13 @@ Result<void> make_tenant_folder(const std::filesystem::path& path) {
   return {};
 }
 
+// False: it stands there so already.
+Result<bool> write(const FsRoot& fs, const std::filesystem::path& file, const std::string& text) {
+  if (const auto now = fs.read(file, kLargestTenant); now && *now == text) return false;
+  TRY(fs.write_atomic(file, text));
+  return true;
+}
+
 }  // namespace
 
 Result<void> TenantStore::make_folder() const { return make_tenant_folder(dir_); }
@@ -30,11 +40,8 @@ Result<void> TenantStore::make_folder() const { return make_tenant_folder(dir_);
 Result<bool> TenantStore::put(const limit::TenantLimits& limits) const {
   if (!fs_.is_directory(dir_)) TRY(make_folder());
   TRY(make_tenant_folder(dir_ / limits.id));
-  const auto file = dir_ / (limits.id + std::string(kSuffix));
-  const auto text = limit::encode(limits);
-  if (const auto now = fs_.read(file, kLargestTenant); now && *now == text) return false;
-  TRY(fs_.write_atomic(file, text));
-  return true;
+  TRY(write(fs_, dir_ / limits.id / limit::part_format::kName, limit::part_file_of(limits)));
+  return write(fs_, dir_ / (limits.id + std::string(kSuffix)), limit::encode(limits));
 }
 
 Result<limit::TenantLimits> TenantStore::get(const std::string& id) const {

@@ -1,7 +1,9 @@
 #pragma once
 // The tenants of this node, as files. <dir>/<id>.json says what a container was promised
-// (limits/v1); the arbiter reads it. <dir>/<id>/ is mounted into the container and holds only the
-// arbiter's socket. Both are written before Allocate is answered, and kept as long as the grant.
+// (limits/v1); the arbiter reads it. <dir>/<id>/ is mounted into the container, read-only, and
+// holds the arbiter's socket and what the container is shown of its devices before an arbiter
+// answers (limit/part_format.h). All are written before Allocate is answered, and kept as long as
+// the grant.
 //
 // Threads may write different tenants at once. TenantManager decides which thread writes a tenant.
 
@@ -24,7 +26,7 @@ class TenantStore {
   Result<void> make_folder() const;
   const std::filesystem::path& dir() const { return dir_; }
 
-  // Writes the files that differ; true: there was one.
+  // Writes the files that differ; true: the promise is another one.
   Result<bool> put(const limit::TenantLimits& limits) const;
   // kNotFound: there is no such tenant; kInvalidArgument: its file is damaged.
   Result<limit::TenantLimits> get(const std::string& id) const;
