@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -58,6 +59,29 @@ void* of_program(const char* symbol) {
 using Create = int (*)(unsigned long*, const void*, void* (*)(void*), void*);
 using Detach = int (*)(unsigned long);
 
+// The thread calls the driver. Programs with many threads give them small stacks, some by the
+// default of all (RLIMIT_STACK, pthread_setattr_default_np).
+class Attributes {
+ public:
+  Attributes() {
+    const auto init = reinterpret_cast<int (*)(void*)>(of_program("pthread_attr_init"));
+    const auto get =
+        reinterpret_cast<int (*)(const void*, size_t*)>(of_program("pthread_attr_getstacksize"));
+    const auto set =
+        reinterpret_cast<int (*)(void*, size_t)>(of_program("pthread_attr_setstacksize"));
+    size_t size = 0;
+    if (init == nullptr || get == nullptr || set == nullptr || init(&attributes_) != 0) return;
+    is_needed_ = get(&attributes_, &size) == 0 && size < kLeast && set(&attributes_, kLeast) == 0;
+  }
+  // nullptr: the defaults will do.
+  const void* get() const { return is_needed_ ? &attributes_ : nullptr; }
+
+ private:
+  static constexpr size_t kLeast = size_t{1} << 20U;
+  pthread_attr_t attributes_;  // of the C library's, which holds nothing else
+  bool is_needed_ = false;
+};
+
 }  // namespace
 
 void start_helper(const HelperTasks& tasks) {
@@ -72,7 +96,10 @@ void start_helper(const HelperTasks& tasks) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   unsigned long id = 0;
-  if (create(&id, nullptr, help, nullptr) == 0) detach(id);
+  const Attributes attributes;
+  int error = create(&id, attributes.get(), help, nullptr);
+  if (error != 0 && attributes.get() != nullptr) error = create(&id, nullptr, help, nullptr);
+  if (error == 0) detach(id);
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -17,6 +17,7 @@
 
 #include "limit/wire.h"
 #include "limits/limited/container.h"
+#include "limits/limited/gate_testing.h"
 
 namespace tranche::test::leave_test {
 namespace {
@@ -198,6 +199,39 @@ TEST(LeftByLongjmp, AWaitForTheArbiterHoldsNothing) {
   });
   std::filesystem::remove("/run/tranche");
   std::filesystem::remove_all(late);
+}
+
+// The arbiter is the outer program's.
+class Silence {
+ public:
+  Silence() { kill(getppid(), SIGSTOP); }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+  ~Silence() { kill(getppid(), SIGCONT); }
+};
+
+// Who was found to be alone goes on at a quarter: a best-effort thread naps before each launch.
+TEST(LeftByLongjmp, ANapWithoutAnArbiterHoldsNothing) {
+  const World world("l20");
+  auto limits = part_of(world, kLimit, 1);
+  limits.priority = Priority::kBestEffort;
+  const Container container({limits});
+  constexpr std::uint64_t kLaunch = 100'000'000;  // ns; the nap is as long as naps get
+  const pid_t pid = sim::cuda::test::start([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    // The first one says how long they take; the second one has no room, and finds nobody.
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(program.spin(spin, kLaunch), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    }
+    leave(program, [&](Program& mine) { EXPECT_EQ(mine.spin(spin, kLaunch), CUDA_SUCCESS); });
+    EXPECT_EQ(program.spin(spin, kLaunch), CUDA_SUCCESS) << "nothing is held";
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+  });
+  ASSERT_TRUE(eventually([] { return gate_test::seen().waiting == 1; }));
+  const Silence silence;
+  sim::cuda::test::expect_success(pid);
 }
 
 }  // namespace
