@@ -140,14 +140,18 @@ bool is_known_silent(const Part& part) {
   return then != 0 && then == part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1;
 }
 
+// Three parts of waiting to one of work: a quarter.
+std::uint64_t penalty(const Part& part, std::uint64_t ns) {
+  if (priority(part) != Priority::kBestEffort) return 0;
+  return 3 * ns < kLongestPenalty ? 3 * ns : kLongestPenalty;
+}
+
+// Naps, where it has to: the calling thread is as the program left it.
 void go_without(const Part& part, std::uint64_t ns) {
   silent_beat[part.number].store(
       part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1,
       std::memory_order_relaxed);
-  if (priority(part) == Priority::kBestEffort) {
-    const std::uint64_t penalty = 3 * ns;  // three parts of waiting to one of work: a quarter
-    nap_ns(penalty < kLongestPenalty ? penalty : kLongestPenalty);
-  }
+  if (const std::uint64_t nap = penalty(part, ns); nap != 0) nap_ns(nap);
   ask(part, ns);
 }
 
@@ -196,12 +200,13 @@ bool take_turn(const Part& part, std::uint64_t ns) {
   const bool begins = unfinished(part) == 0;
   if (begins && priority(part) == Priority::kLatencyCritical) call_arbiter(part);
   if (try_ask(part, ns)) return true;
-  if (!is_known_silent(part)) return false;
-  go_without(part, ns);
+  if (!is_known_silent(part) || penalty(part, ns) != 0) return false;
+  ask(part, ns);
   return true;
 }
 
 void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) {
+  if (is_known_silent(part)) return go_without(part, ns);  // nobody is there to see it wait
   Waiter waiter(part);  // before `turn` is read: whoever is not seen waiting sees it changed
   const std::uint64_t since = now_ns();
   const wire::DevicePolicy& policy = part.policy();
