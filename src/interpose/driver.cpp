@@ -138,7 +138,7 @@ template <size_t N>
 void bind(const Binding (&bindings)[N], const void* inside, int (*missing)()) {
   const Object library = object_of(inside);
   for (const Binding& one : bindings) {
-    void* found = symbol_of(library.base, library.dynamic, one.symbol);
+    void* found = symbol_of(library, one.symbol);
     void* real = found != nullptr ? found : reinterpret_cast<void*>(missing);
     __atomic_store_n(one.member, real, __ATOMIC_RELEASE);
     if (found != nullptr && one.ours != nullptr) remember(found, one.ours);

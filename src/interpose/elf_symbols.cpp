@@ -13,23 +13,15 @@ using std::size_t;
 
 namespace {
 
-// A loaded object's tables, as its dynamic section says where they are.
-struct Tables {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* names = nullptr;
-  const ElfW(Half) * versions = nullptr;
-  const std::uint32_t* gnu_hash = nullptr;
-  const std::uint32_t* hash = nullptr;
-};
-
 // glibc writes addresses into the section, some entries of others (the vDSO) stay offsets.
 template <class Pointer>
 Pointer at(ElfW(Addr) base, ElfW(Addr) value) {
   return reinterpret_cast<Pointer>(value < base ? base + value : value);
 }
 
-Tables tables_of(ElfW(Addr) base, const ElfW(Dyn) * entry) {
-  Tables tables;
+// As its dynamic section says where they are.
+Object tables_of(ElfW(Addr) base, const ElfW(Dyn) * entry) {
+  Object tables{.base = base};
   for (; entry->d_tag != DT_NULL; ++entry) {
     const ElfW(Addr) value = entry->d_un.d_ptr;
     if (entry->d_tag == DT_SYMTAB) tables.symbols = at<const ElfW(Sym)*>(base, value);
@@ -42,13 +34,13 @@ Tables tables_of(ElfW(Addr) base, const ElfW(Dyn) * entry) {
 }
 
 // Defined there, a function, and the version that new programs bind to.
-bool is_it(const Tables& tables, std::uint32_t index, const char* name) {
+bool is_it(const Object& tables, std::uint32_t index, const char* name) {
   const ElfW(Sym)& symbol = tables.symbols[index];
   const bool hidden = tables.versions != nullptr && (tables.versions[index] & 0x8000U) != 0;
   return symbol.st_shndx != SHN_UNDEF && !hidden && is_same(tables.names + symbol.st_name, name);
 }
 
-std::uint32_t find_gnu(const Tables& tables, const char* name) {
+std::uint32_t find_gnu(const Object& tables, const char* name) {
   std::uint32_t hash = 5381;
   for (const char* c = name; *c != 0; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
   const std::uint32_t buckets = tables.gnu_hash[0];
@@ -63,7 +55,7 @@ std::uint32_t find_gnu(const Tables& tables, const char* name) {
   return 0;
 }
 
-std::uint32_t find(const Tables& tables, const char* name) {
+std::uint32_t find(const Object& tables, const char* name) {
   if (tables.symbols == nullptr || tables.names == nullptr) return 0;
   if (tables.gnu_hash != nullptr) return find_gnu(tables, name);
   if (tables.hash == nullptr) return 0;
@@ -138,14 +130,14 @@ bool holds(const dl_phdr_info& object, const void* address) {
 
 struct ObjectSearch {
   const void* inside;
-  Object object;
+  Object object{};
 };
 
 int note_object(dl_phdr_info* object, size_t, void* argument) {
   auto& search = *static_cast<ObjectSearch*>(argument);
   if (!holds(*object, search.inside)) return 0;
-  search.object = {object->dlpi_addr,
-                   dynamic_of(object->dlpi_addr, object->dlpi_phdr, object->dlpi_phnum)};
+  const ElfW(Dyn)* dynamic = dynamic_of(object->dlpi_addr, object->dlpi_phdr, object->dlpi_phnum);
+  if (dynamic != nullptr) search.object = tables_of(object->dlpi_addr, dynamic);
   return 1;
 }
 
@@ -164,10 +156,13 @@ int note_file(dl_phdr_info* object, size_t, void* argument) {
 }  // namespace
 
 void* symbol_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* symbol) {
-  if (dynamic == nullptr) return nullptr;
-  const Tables tables = tables_of(base, dynamic);
-  const std::uint32_t index = find(tables, symbol);
-  return index == 0 ? nullptr : reinterpret_cast<void*>(base + tables.symbols[index].st_value);
+  return symbol_of(tables_of(base, dynamic), symbol);
+}
+
+void* symbol_of(const Object& object, const char* symbol) {
+  const std::uint32_t index = find(object, symbol);
+  return index == 0 ? nullptr
+                    : reinterpret_cast<void*>(object.base + object.symbols[index].st_value);
 }
 
 void* of_libc(const char* symbol) {
@@ -200,7 +195,7 @@ bool has_same_soname(const void* one, const void* other) {
 }
 
 Object object_of(const void* inside) {
-  ObjectSearch search{inside, {}};
+  ObjectSearch search{.inside = inside};
   dl_iterate_phdr(note_object, &search);
   return search.object;
 }

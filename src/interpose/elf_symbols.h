@@ -14,20 +14,26 @@
 namespace tranche::interpose {
 
 // The address of `symbol`, as new programs bind to it, in the object that was loaded at `base` and
-// has this dynamic section (nullptr: it has none). nullptr: it defines no such function.
+// has this dynamic section. nullptr: it defines no such function.
 void* symbol_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* symbol);
 
 // `symbol` of the C library, whose parts were several before glibc 2.34 (libdl, libpthread).
 // nullptr: no part of it that is loaded has one.
 void* of_libc(const char* symbol);
 
-// The loaded object that `inside` is in, for symbol_of; without a dynamic section: of none. Asks
-// the loader, and so waits for a library that is being loaded.
+// A loaded object's tables; without symbols: of none.
 struct Object {
-  ElfW(Addr) base;
-  const ElfW(Dyn) * dynamic;
+  ElfW(Addr) base = 0;
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const ElfW(Half) * versions = nullptr;
+  const std::uint32_t* gnu_hash = nullptr;
+  const std::uint32_t* hash = nullptr;
 };
+// That of the object that `inside` is in, for several of its symbols. Asks the loader, and so waits
+// for a library that is being loaded.
 Object object_of(const void* inside);
+void* symbol_of(const Object& object, const char* symbol);
 
 // The file of the loaded object that `inside` is in, as the loader names it; nullptr: of none. The
 // loader's dladdr would look at every symbol of it first.
