@@ -24,7 +24,7 @@ void join(std::vector<Batch>& batches, std::size_t most) {
 }
 
 void Device::put(TenantId tenant, const Share& share) {
-  accounts_.try_emplace(tenant);
+  accounts_[tenant].is_urgent = share.priority == Priority::kLatencyCritical;
   shares_.put(tenant, share);
 }
 
@@ -67,11 +67,7 @@ const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings
     if (account == accounts_.end()) continue;
     account->second.hear(now, standing);
     Demand& demand = demands_[id] = demand_of(account->second, standing, whose_.paid(id));
-    const auto permit = permits_.find(id);
-    const bool could = permit != permits_.end() && !permit->second.closed;
-    if (!account->second.is_stuck(now, standing, could)) continue;
-    demand.waiting = false;
-    demand.room = Ns{0};
+    doubt(now, id, account->second, demand);
   }
   permits_.clear();
   for (const auto& [id, room] : shares_.step(now, demands_, progress(now, standings))) {
@@ -145,10 +141,20 @@ void Device::Account::hear(Ns now, const Standing& standing) {
   is_false = by_word.is_false(now);
 }
 
-bool Device::Account::is_stuck(Ns now, const Standing& standing, bool could) {
-  const bool is_unused = could && standing.waiting && room > Ns{0} && newly_asked == Ns{0};
-  if (!is_unused || !unused_since) unused_since = now;
-  return now - *unused_since > kStuck;
+// Takes out of `demand` what is no longer believed: that the tenant waits although it may go, and
+// that it is urgent.
+void Device::doubt(Ns now, TenantId tenant, Account& account, Demand& demand) const {
+  const auto permit = permits_.find(tenant);
+  if (permit == permits_.end()) return;
+  const bool lingers = demand.waiting && (!permit->second.allowed || account.room > Ns{0});
+  const bool presses = account.is_urgent && demand.outstanding > Ns{0};
+  const Ns used = account.charged - std::exchange(account.believed_charged, account.charged);
+  account.belief.hear(now, presses || (lingers && !permit->second.closed), used, accounts_.size());
+  if (account.belief.is_believed()) return;
+  demand.presses = false;
+  if (!lingers) return;
+  demand.waiting = false;
+  demand.room = Ns{0};
 }
 
 Demand Device::demand_of(const Account& account, const Standing& standing, Ns paid) {

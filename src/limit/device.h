@@ -14,6 +14,7 @@
 //
 // What a tenant says that it asked for is checked against what it reports (limit/asked_time.h). One
 // that was found to say less is closed whenever it has no room: its own count does not stop it.
+// That it is about to go on is believed for a while (limit/belief.h).
 //
 // Not thread-safe; pure.
 
@@ -22,6 +23,7 @@
 
 #include "limit/apportion.h"
 #include "limit/asked_time.h"
+#include "limit/belief.h"
 #include "limit/by_tenant.h"
 #include "limit/shares.h"
 
@@ -100,24 +102,21 @@ class Device {
     Ns told{0};         // `asked` as the tenant said at the last step
     Ns room{0};         // may still be asked for
     bool is_false = false;
+    bool is_urgent = false;  // latency-critical
     Ns charged{0};
+    Ns believed_charged{0};  // `charged` when `belief` last heard of it
+    Belief belief{};
     // Sums over about the last kRecent of GPU time that it asked for.
     Ns recently_asked{0};
     Ns recently_charged{0};
-    // Since when it has waited with permission that it does not use, as a program stopped at the
-    // gate does. After kStuck the others do not wait for it, and its permission is not counted.
-    std::optional<Ns> unused_since{};
 
     void hear(Ns now, const Standing& standing);
-    // `could`: the permit let it launch, so only the tenant itself kept it from going on.
-    bool is_stuck(Ns now, const Standing& standing, bool could);
     Ns expected(Ns asked) const;
   };
   static constexpr Ns kRecent = std::chrono::milliseconds(20);
-  // Waiting threads look by themselves every 100 ms, so one that runs would have looked twice.
-  static constexpr Ns kStuck = std::chrono::milliseconds(250);
 
   void settle();
+  void doubt(Ns now, TenantId tenant, Account& account, Demand& demand) const;
   Ns progress(Ns now, const ByTenant<Standing>& standings) const;
   static Demand demand_of(const Account& account, const Standing& standing, Ns paid);
 

@@ -31,13 +31,14 @@ const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands, Ns p
   for (auto& [id, tenant] : tenants_) {
     const auto demand = demands.find(id);
     count(tenant, demand == demands.end() ? Demand{} : demand->second);
-    if (tenant.share.priority != Priority::kLatencyCritical) continue;
-    latency_critical_here_ = true;
-    if (tenant.active()) latency_critical_until_ = now_ + kHold;
+    latency_critical_here_ |= tenant.share.priority == Priority::kLatencyCritical;
   }
   feed_the_idle();
   fill_budgets(elapsed);
   pay_debts(elapsed);
+  for (const auto& [id, tenant] : tenants_) {
+    if (tenant.presses()) latency_critical_until_ = now_ + kHold;
+  }
   give_turns();
   close_the_overdrawn();
   // Each round adds a quantum to what is in flight, which is bounded, so the loop ends.

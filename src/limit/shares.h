@@ -12,6 +12,7 @@
 //   Without that a tenant beside launches longer than kBurst could never have its part.
 // - Priority: a latency-critical tenant goes at once. From the begin of its work until kHold after
 //   the end, best-effort tenants are closed and normal tenants have at most kInFlight in flight.
+//   That is not so while its own cap keeps it from going on.
 //   While a latency-critical tenant is on the device at all, best-effort tenants take turns. The
 //   tenant that has the turn has at most kInFlight (or one launch) in flight. So a latency-critical
 //   tenant waits for one short launch.
@@ -55,6 +56,7 @@ struct Demand {
   Ns worked{0};          // charged already of what is outstanding
   Ns room{0};            // granted and not asked for
   bool waiting = false;  // one of its threads waits at the gate
+  bool presses = true;   // its work is urgent, where the tenant is latency-critical
 };
 
 // What a tenant may do until the next step.
@@ -118,6 +120,12 @@ class Shares {
     Ns left() const { return std::max(demand.outstanding - demand.worked, Ns{0}); }
     Ns used() const { return charged + demand.ended + left(); }
     bool active() const { return demand.waiting || demand.outstanding > Ns{0}; }
+    // Holds off those that are less urgent.
+    bool presses() const {
+      const bool may_go = !is_spent() && debt == Ns{0};
+      return share.priority == Priority::kLatencyCritical && demand.presses &&
+             (demand.outstanding > Ns{0} || (demand.waiting && may_go));
+    }
     Ns in_flight() const { return closed || !active() ? left() : left() + demand.room; }
     double place() const {
       return virtual_time + static_cast<double>(demand.room.count()) / share.weight;

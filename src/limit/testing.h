@@ -88,6 +88,12 @@ class VirtualDevice {
   void forgets_what_it_asked(TenantId tenant) { tenants_[tenant.value].forgets = true; }
   // The tenant reports nothing but that it waits: neither what it asks for nor what ended.
   void falls_silent(TenantId tenant) { tenants_[tenant.value].is_silent = true; }
+  // The tenant says that it waits whenever `when` says so, besides when it does.
+  void says_it_waits(TenantId tenant, std::function<bool(Ns now)> when) {
+    tenants_[tenant.value].says_it_waits = std::move(when);
+  }
+  // The tenant always reports so much work that has not ended, besides what it has.
+  void reports_work_under_way(TenantId tenant, Ns work) { tenants_[tenant.value].under_way = work; }
   bool is_false(TenantId tenant) const { return device_.is_false(tenant); }
   void correct(TenantId tenant, Ns time) { device_.correct(tenant, time); }
   void change(TenantId tenant, const Share& share) { device_.put(tenant, share); }
@@ -133,6 +139,8 @@ class VirtualDevice {
     double told_part = 1;
     bool forgets = false;
     bool is_silent = false;
+    std::function<bool(Ns now)> says_it_waits{};
+    Ns under_way{0};
     Permit permit{.allowed = Ns{0}};
     bool waiting = false;
     Ns executed{0};
@@ -140,9 +148,10 @@ class VirtualDevice {
 
     Ns told() const { return forgets || is_silent ? Ns{0} : asked; }
     // As the library reports it: the state when the tenant last looked.
-    Standing standing() const {
+    Standing standing(Ns now) const {
       if (is_silent) return {.waiting = waiting};
-      return {told(), asked - told_asked, waiting,
+      const bool says_so = waiting || (says_it_waits && says_it_waits(now));
+      return {told(), asked - told_asked + under_way, says_so,
               queue.empty() ? std::nullopt : std::optional(queue.front().begin)};
     }
   };
@@ -218,7 +227,7 @@ class VirtualDevice {
     if (now_ >= next_tick_) next_tick_ = now_ + device_.pace();
     ByTenant<Standing> standings;
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
-      standings[{i}] = tenants_[i].standing();
+      standings[{i}] = tenants_[i].standing(now_);
     }
     for (const auto& [id, permit] : device_.step(now_, standings)) {
       tenants_[id.value].permit = permit;
