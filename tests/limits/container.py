@@ -33,6 +33,7 @@ PRELOAD=$LIBRARY
 
 class Container:
     def __init__(self, machine, tenants, tenant, state):
+        self.machine = machine
         self.tenants = tenants
         self.state = state  # the arbiter's status.json
         self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", PRELOAD=LIMITER, **machine)

@@ -4,6 +4,9 @@
 //   neighbour  launches of 1 ms, 32 ahead
 //   spent      the same, and writes 0 where its container counts what it asked for, in a loop
 //   silent     the same, and writes 0 over all that it tells
+//   waits      one launch, and then says for ever that it waits
+//   hints      the same, and launches 10 us each 50 ms
+//   rare       launches 10 us each 50 ms and says nothing that is not true
 //   flood      600 streams wait for one event; then work that is 4000 times as long as it was
 //   before
 
@@ -65,6 +68,33 @@ void forge(bool all) {
     std::memset(memory.begin + kSpent, 0, all ? memory.size - kSpent : kSpentBytes);
     if (all) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+}
+
+// Writes into every slot of the container, and so into its own, that threads wait there.
+// (limit/wire.h: the slots, DeviceWork::waiting of the first device.)
+void say_that_it_waits() {
+  const Memory memory = usage();
+  constexpr std::size_t kFirst = 192;
+  constexpr std::size_t kWaiting = 16 + 32;
+  constexpr std::size_t kSlots = 1024;
+  const std::size_t each = (memory.size - kFirst) / kSlots;
+  while (!has_ended) {
+    for (std::size_t slot = 0; slot < 4; ++slot) {
+      const std::uint32_t one = 1;
+      std::memcpy(memory.begin + kFirst + slot * each + kWaiting, &one, sizeof(one));
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+void launch_now_and_then(Cuda& cuda, void* kernel, bool often) {
+  OK(cuCtxSetCurrent(cuda.context));
+  do {
+    OK(Cuda::spin(kernel, 10'000));
+    OK(cuCtxSynchronize());
+    done_ns += 10'000;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  } while (often && !has_ended);
 }
 
 void work(Cuda& cuda, void* kernel) {
@@ -134,8 +164,14 @@ int main(int, char** arguments) {
   const int seconds = std::atoi(arguments[2]);
   Cuda cuda;
   void* kernel = cuda.spin_kernel();
-  std::thread worker([&] { what == "flood" ? flood(cuda, kernel) : work(cuda, kernel); });
+  std::thread worker([&] {
+    if (what == "flood") return flood(cuda, kernel);
+    if (what == "waits" || what == "hints" || what == "rare")
+      return launch_now_and_then(cuda, kernel, what != "waits");
+    work(cuda, kernel);
+  });
   std::thread forger([&] {
+    if (what == "waits" || what == "hints") say_that_it_waits();
     if (what == "spent" || what == "silent") forge(what == "silent");
   });
   for (int i = 0; i < seconds; ++i) {

@@ -1,0 +1,28 @@
+"""A latency-critical container that only says that it waits, beside a best-effort one: the limiter, a real arbiter
+and a simulated GPU. How much each has in virtual time: src/limit/belief_test.cpp."""
+
+import pytest
+
+ours = pytest.importorskip("arbiter")
+from container import Container, build, finish, serve  # noqa: E402, F401
+
+
+@pytest.mark.parametrize("what", ["waits", "hints"])
+def test_who_waits_and_does_nothing_leaves_the_gpu_to_others(serve, tmp_path, what):  # noqa: F811
+    def promise(tenants, uuid):
+        part = [{"uuid": uuid, "weight": 1, "memoryBytes": 4 << 30}]
+        tenants.promise("hostile", uuid, devices=part, priority="latency-critical")
+        tenants.promise("neighbour", uuid, devices=part, priority="best-effort")
+        return ["hostile", "neighbour"]
+
+    program = build(tmp_path, "hostile.cpp")
+    hostile = serve(promise)
+    neighbour = Container(hostile.machine, hostile.tenants, "neighbour", hostile.state)
+    started = hostile.start([program, what, "600"])
+    try:
+        parts = [float(line) for line in finish(neighbour.start([program, "neighbour", "6"])).split()]
+    finally:
+        started.kill()
+        started.wait()
+    # It had 0.05 % when such a word was believed for ever. What it has here depends on the machine's other work.
+    assert parts[-1] > 2, parts
