@@ -33,28 +33,12 @@ bool is_in_pod(const host::ProcessFacts& facts) {
   return !facts.cgroup || host::is_in_pod(*facts.cgroup);
 }
 
-bool is_mps_server(const host::ProcessFacts& facts, const NodeFolder& daemons) {
-  if (daemons.is_mounted(facts)) return true;
-  // One without a group is ending.
+// A daemon of the node's own. One without a group is ending.
+bool is_mps_server_outside(const host::ProcessFacts& facts) {
   return !is_in_pod(facts) && !facts.cgroup->empty() && facts.name.starts_with(kMpsServer);
 }
 
 }  // namespace
-
-NodeFolder::NodeFolder(const FsRoot& host, const std::filesystem::path& folder) {
-  std::error_code error;
-  const auto path = std::filesystem::weakly_canonical(folder, error);
-  if (!error) place_ = host::place_of(host::own_mounts(host), path);
-}
-
-bool NodeFolder::is_mounted(const host::ProcessFacts& facts, const std::string& below) const {
-  if (!place_ || !facts.mounts) return false;
-  const std::string root =
-      below.empty() ? place_->root : (std::filesystem::path(place_->root) / below).string();
-  return std::ranges::any_of(*facts.mounts, [&](const host::Mount& mount) {
-    return mount.device == place_->device && mount.root == root;
-  });
-}
 
 // A container may have two tenants that share the device. Then memory that neither has charged is
 // booked with the first.
@@ -94,15 +78,15 @@ std::vector<const gpu::DeviceProcess*> DeviceAccount::Booked::suspects() const {
 
 void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
                                   const host::ProcessFacts& facts,
-                                  const std::set<std::string>& tenants, const NodeFolders& folders,
-                                  const OnStray& on_stray) {
+                                  const std::set<std::string>& tenants, const NodeFolder& folder,
+                                  bool serves_mps, const OnStray& on_stray) {
   Finding finding = finding_of(process, facts, device);
   bool limited = false;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const TenantSession& session = *places[i].session;
     limited |= session.is_held();
     const std::string& id = session.limits().id;
-    if (!tenants.contains(id) && !folders.tenants.is_mounted(facts, id)) continue;
+    if (!tenants.contains(id) && !folder.is_mounted(facts, id)) continue;
     booked[i].held.push_back({.counted = process.memory.value_or(Bytes{}).value});
     booked[i].busy += process.busy;
     if (!process.memory) booked[i].untold = true;
@@ -115,7 +99,7 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
   others_bytes += finding.memory_bytes.value_or(0);
   // An MPS server is no finding. Its clients are in NVML's list too, and its own memory serves all
   // of them.
-  if (is_mps_server(facts, folders.mps)) {
+  if (serves_mps || is_mps_server_outside(facts)) {
     mps_servers.push_back(process.pid);
     return;
   }

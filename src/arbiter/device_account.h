@@ -7,13 +7,10 @@
 // very folder: a container that mounts something else under that name must not be booked with
 // another tenant. Where the folder is mounted does not count, for a container's root can move that.
 //
-// An MPS server is known in the same way: the folder of the control daemons is mounted in its
-// container. Clients are given folders inside it, and no tenant is given the folder itself. A
-// process outside of Pods is known by its name, because no tenant can be there. A process of a Pod
-// never is (docs/decisions/0020-mps-servers.md).
+// An MPS server of a Pod is known by its supervisor (arbiter/mps_daemons.h), never by its name. A
+// process outside of Pods is known by its name, because no tenant can be there.
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -22,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "arbiter/node_folder.h"
 #include "arbiter/tenant_session.h"
 #include "gpu/process_reader.h"
 #include "host/process.h"
@@ -29,23 +27,6 @@
 #include "limit/untracked_memory.h"
 
 namespace tranche::arbiter {
-
-// Recognises a folder of the node among the mounts of other processes.
-class NodeFolder {
- public:
-  // `folder`: its path here. A folder that this process does not see is mounted nowhere.
-  NodeFolder(const FsRoot& host, const std::filesystem::path& folder);
-  // Whether `below`, a folder inside it ("": itself), is mounted in the container of the process.
-  bool is_mounted(const host::ProcessFacts& facts, const std::string& below = "") const;
-
- private:
-  std::optional<host::Place> place_;  // nullopt: the folder was not found, so no mount matches
-};
-
-struct NodeFolders {
-  NodeFolder tenants;  // of the tenants' files
-  NodeFolder mps;      // of the MPS control daemons
-};
 
 struct DeviceAccount {
   // A tenant that has a part of the device.
@@ -82,10 +63,11 @@ struct DeviceAccount {
 
   // False: the process has not registered with any tenant of `places`.
   bool book_registered(const gpu::DeviceProcess& process);
-  // `tenants`: those that processes of the container have registered for.
+  // `tenants`: those that processes of the container have registered for. `folder`: of the tenants'
+  // files. `serves_mps`: the process is a server of the node's MPS daemons.
   void book_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
-                     const std::set<std::string>& tenants, const NodeFolders& folders,
-                     const OnStray& on_stray);
+                     const std::set<std::string>& tenants, const NodeFolder& folder,
+                     bool serves_mps, const OnStray& on_stray);
   // Adds a finding about a process of `tenant` that registered.
   void find_registered(limit::Finding::Kind kind, const gpu::DeviceProcess& process,
                        const host::ProcessFacts& facts, const std::string& tenant);

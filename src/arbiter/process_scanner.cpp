@@ -19,16 +19,18 @@ host::ProcessFacts unread(const Error& error) {
 }  // namespace
 
 Result<std::unique_ptr<ProcessScanner>> ProcessScanner::start(gpu::ProcessReader& reader,
-                                                              FsRoot host) {
+                                                              FsRoot host, MpsDaemons mps) {
   Descriptor ready(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!ready.is_open()) return std::unexpected(errno_error(errno, "eventfd"));
   return std::unique_ptr<ProcessScanner>(
-      new ProcessScanner(reader, std::move(host), std::move(ready)));
+      new ProcessScanner(reader, std::move(host), std::move(mps), std::move(ready)));
 }
 
-ProcessScanner::ProcessScanner(gpu::ProcessReader& reader, FsRoot host, Descriptor ready)
+ProcessScanner::ProcessScanner(gpu::ProcessReader& reader, FsRoot host, MpsDaemons mps,
+                               Descriptor ready)
     : reader_(reader),
       host_(std::move(host)),
+      mps_(std::move(mps)),
       ready_(std::move(ready)),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
@@ -70,6 +72,7 @@ ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
   for (const Device& device : devices) uuids.push_back(device.uuid);
   ProcessScan result{reader_.read(uuids), {}};
   if (!result.devices) return result;
+  std::optional<MpsDaemons::Serving> serving;  // read when somebody is there who may serve
   for (std::size_t i = 0; i < result.devices->size(); ++i) {
     const auto& processes = (*result.devices)[i].processes;
     if (!processes) continue;
@@ -80,7 +83,13 @@ ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
       auto facts = host::read_process(host_, process.pid);
       if (!facts && facts.error().code == Code::kNotFound) continue;
       if (!facts) facts = unread(facts.error());
-      add_mounts_of_ancestors(*facts);
+      const auto ancestors = add_ancestors(*facts);
+      if (!serving) serving = mps_.serving();
+      const auto is_supervisor = [&](pid_t pid) { return pid == serving->supervisor; };
+      if (is_supervisor(process.pid) || std::ranges::any_of(ancestors, is_supervisor) ||
+          (serving->is_foreign && mps_.is_mounted(*facts))) {
+        result.mps_servers.insert(process.pid);
+      }
       result.strangers.emplace(process.pid, *std::move(facts));
     }
   }
@@ -88,11 +97,13 @@ ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
   return result;
 }
 
-void ProcessScanner::add_mounts_of_ancestors(host::ProcessFacts& facts) const {
+// Adds the mounts that the processes of its container see which it descends from. Returns these.
+std::vector<pid_t> ProcessScanner::add_ancestors(host::ProcessFacts& facts) const {
   constexpr int kMost = 64;
   constexpr std::size_t kMostMounts = 50'000;  // of all together: a container may make many
   const auto container = host::container_of(facts.cgroup.value_or(""));
-  if (!container) return;
+  std::vector<pid_t> ancestors;
+  if (!container) return ancestors;
   auto mounts = facts.mounts.value_or(std::vector<host::Mount>());
   pid_t next = facts.parent;
   for (int i = 0; i < kMost && next > 1 && mounts.size() < kMostMounts; ++i) {
@@ -100,9 +111,10 @@ void ProcessScanner::add_mounts_of_ancestors(host::ProcessFacts& facts) const {
     if (!ancestor || host::container_of(ancestor->cgroup.value_or("")) != container) break;
     const auto seen = ancestor->mounts.value_or(std::vector<host::Mount>());
     mounts.insert(mounts.end(), seen.begin(), seen.end());
-    next = ancestor->parent;
+    ancestors.push_back(std::exchange(next, ancestor->parent));
   }
   facts.mounts = std::move(mounts);
+  return ancestors;
 }
 
 void ProcessScanner::read_known_groups(const std::vector<Device>& devices,

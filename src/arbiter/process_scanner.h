@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "arbiter/mps_daemons.h"
 #include "base/descriptor.h"
 #include "base/fs.h"
 #include "gpu/process_reader.h"
@@ -31,6 +32,8 @@ struct ProcessScan {
   std::map<pid_t, host::ProcessFacts> strangers;
   // The control groups of known processes that can be read, where a stranger may be in a Pod.
   std::map<pid_t, std::string> known_groups{};
+  // Strangers that are servers of the node's MPS daemons.
+  std::set<pid_t> mps_servers{};
 };
 
 class ProcessScanner {
@@ -41,7 +44,8 @@ class ProcessScanner {
   };
 
   // `reader` outlives it. kIo: the eventfd cannot be made.
-  static Result<std::unique_ptr<ProcessScanner>> start(gpu::ProcessReader& reader, FsRoot host);
+  static Result<std::unique_ptr<ProcessScanner>> start(gpu::ProcessReader& reader, FsRoot host,
+                                                       MpsDaemons mps);
   // Waits for a reading under way, which ends by the deadline of the NVML adapter.
   ~ProcessScanner();
   ProcessScanner(const ProcessScanner&) = delete;
@@ -55,14 +59,15 @@ class ProcessScanner {
   std::optional<ProcessScan> take();
 
  private:
-  ProcessScanner(gpu::ProcessReader& reader, FsRoot host, Descriptor ready);
+  ProcessScanner(gpu::ProcessReader& reader, FsRoot host, MpsDaemons mps, Descriptor ready);
   void work(const std::stop_token& stop);
-  void add_mounts_of_ancestors(host::ProcessFacts& facts) const;
+  std::vector<pid_t> add_ancestors(host::ProcessFacts& facts) const;
   void read_known_groups(const std::vector<Device>& devices, ProcessScan& result) const;
   ProcessScan scan(const std::vector<Device>& devices);
 
   gpu::ProcessReader& reader_;
   FsRoot host_;
+  MpsDaemons mps_;
   Descriptor ready_;
   bool busy_ = false;  // used by the loop's thread
   std::mutex mutex_;

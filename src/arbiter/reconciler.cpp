@@ -14,7 +14,8 @@ Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
                                                      const Options& options,
                                                      process::Poller& poller, const Clock& clock,
                                                      const Log& log, Books books) {
-  ASSIGN_OR_RETURN(auto scanner, ProcessScanner::start(reader, options.host));
+  ASSIGN_OR_RETURN(auto scanner,
+                   ProcessScanner::start(reader, options.host, {options.host, options.mps_dir}));
   std::unique_ptr<Reconciler> reconciler(
       new Reconciler(std::move(scanner), options, poller, clock, log, std::move(books)));
   TRY(poller.add(reconciler->scanner_->fd(), [r = reconciler.get()] { r->take(); }));
@@ -24,7 +25,7 @@ Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
 Reconciler::Reconciler(std::unique_ptr<ProcessScanner> scanner, const Options& options,
                        process::Poller& poller, const Clock& clock, const Log& log, Books books)
     : scanner_(std::move(scanner)),
-      folders_{{options.host, options.tenants}, {options.host, options.mps_dir}},
+      tenants_folder_(options.host, options.tenants),
       poller_(poller),
       clock_(clock),
       log_(log),
@@ -175,7 +176,7 @@ void Reconciler::take_devices(const ProcessScan& scan,
       const auto tenants = container ? containers.find(*container) : containers.end();
       account.book_stranger(process, facts->second,
                             tenants == containers.end() ? std::set<std::string>() : tenants->second,
-                            folders_, on_stray_);
+                            tenants_folder_, scan.mps_servers.contains(process.pid), on_stray_);
     }
     compare_time(account);
     add_findings(account, scan);

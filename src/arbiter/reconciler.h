@@ -146,7 +146,7 @@ class Reconciler {
                    const std::vector<Place>& places);
 
   std::unique_ptr<ProcessScanner> scanner_;
-  const NodeFolders folders_;
+  const NodeFolder tenants_folder_;
   process::Poller& poller_;
   const Clock& clock_;
   const Log& log_;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,16 +79,30 @@ class ReconcileTest : public ::testing::Test {
   }
   // A process that is not registered: in a Pod's container, with these mounts.
   void stranger(const std::string& name, const std::string& cgroup, const std::string& mounts = "",
-                pid_t pid = kStranger) const {
+                pid_t pid = kStranger, pid_t parent = 1) const {
     const auto folder = fmt::format("/proc/{}", pid);
-    put(folder + "/stat",
-        fmt::format("{} ({}) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n", pid, name));
+    put(folder + "/stat", fmt::format("{} ({}) S {} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n",
+                                      pid, name, parent));
     put(folder + "/cgroup", "0::" + cgroup + "\n");
     put(folder + "/mountinfo", "30 1 0:98 / / rw - overlay overlay rw\n" + mounts);
   }
   static std::string mount_of(const std::string& tenant, const std::string& source) {
     return fmt::format("31 30 {}/{} /run/tranche/{} ro - ext4 /dev/nvme0n1p2 rw\n", source, tenant,
                        tenant);
+  }
+  // The lock of the supervisor of the MPS control daemons, in their folder.
+  void supervisor_holds_the_lock(std::optional<pid_t> holder) const {
+    std::filesystem::create_directories(mps());
+    std::ofstream(mps() / ".supervisor.lock").flush();
+    struct stat lock{};
+    ASSERT_EQ(::stat((mps() / ".supervisor.lock").c_str(), &lock), 0);
+    put("/proc/locks",
+        holder ? fmt::format("1: FLOCK  ADVISORY  WRITE {} 00:17:{} 0 EOF\n", *holder, lock.st_ino)
+               : "");
+  }
+  void daemons_are_ready() const {
+    std::filesystem::create_directories(mps());
+    std::ofstream(mps() / ".ready").flush();
   }
   Library registered(const std::string& id) {
     Library library;
@@ -601,19 +616,33 @@ TEST_F(ReconcileTest, AProcessThatCannotBeReadIsNotNobodys) {
   }
 }
 
+constexpr pid_t kSupervisor = 4000;
+constexpr pid_t kDaemon = 4001;
+
 TEST_F(ReconcileTest, AnMpsServerOfTheNodeIsNotedAndNoFinding) {
   struct Case {
     const char* name;
     const char* process;
     const char* cgroup;
     const char* mounts;
+    pid_t parent;
+    std::optional<pid_t> supervisor;
+    bool ready;
   };
-  for (const auto& [name, process, cgroup, mounts] :
-       {Case{"a Pod of the control daemons", "nvidia-cuda-mps", kPod, kMpsRoot},
-        Case{"its server by any name", "server", kPod, kMpsRoot},
-        Case{"a daemon outside of Pods", "nvidia-cuda-mps", "/system.slice/mps.service", ""}}) {
+  for (const auto& [name, process, cgroup, mounts, parent, supervisor, ready] :
+       {Case{"of our supervisor", "nvidia-cuda-mps", kPod, kMpsRoot, kDaemon, kSupervisor, true},
+        Case{"by any name, with nothing mounted", "server", kPod, "", kDaemon, kSupervisor, false},
+        Case{"whose daemon has ended", "server", kPod, "", kSupervisor, kSupervisor, false},
+        Case{"of NVIDIA's daemons", "nvidia-cuda-mps", kPod, kMpsRoot, 1, std::nullopt, true},
+        Case{"a daemon outside of Pods", "nvidia-cuda-mps", "/system.slice/mps.service", "", 1,
+             std::nullopt, false}}) {
+    std::filesystem::remove(mps() / ".ready");
+    supervisor_holds_the_lock(supervisor);
+    if (ready) daemons_are_ready();
+    stranger("tranche", kPod, kMpsRoot, kSupervisor);
+    stranger("nvidia-cuda-mps", kPod, kMpsRoot, kDaemon, kSupervisor);
     promise("a");
-    stranger(process, cgroup, mounts);
+    stranger(process, cgroup, mounts, kStranger, parent);
     driver.set(kGpu, {holds(kStranger, 30)});
     scan(4, Reconciler::kSeldom);
     EXPECT_THAT(arbiter->status().findings, IsEmpty()) << name;
@@ -623,27 +652,41 @@ TEST_F(ReconcileTest, AnMpsServerOfTheNodeIsNotedAndNoFinding) {
   }
 }
 
-TEST_F(ReconcileTest, ItsNameMakesNoProcessAnMpsServer) {
+TEST_F(ReconcileTest, NeitherNameNorMountMakesAProcessAnMpsServer) {
   struct Case {
     const char* name;
     std::string mounts;
     Finding::Kind found;
+    std::optional<pid_t> supervisor;
+    bool ready;
+    pid_t parent = 1;
   };
   const Case cases[] = {
-      {"of a Pod without a grant", "", Finding::Kind::kNoGrant},
+      {"of a Pod without a grant", "", Finding::Kind::kNoGrant, kSupervisor, true},
       {"of a client's container",
        "31 30 0:23 /nvidia/mps/nvidia.com/gpu.shared/pipe /mps/nvidia.com/gpu.shared/pipe rw - "
        "tmpfs tmpfs rw\n",
-       Finding::Kind::kNoGrant},
+       Finding::Kind::kNoGrant, std::nullopt, true},
       {"with a folder of its own there", "31 30 0:98 /nvidia/mps /mps rw - tmpfs tmpfs rw\n",
-       Finding::Kind::kNoGrant},
-      {"of a tenant", mount_of("a", kOurs), Finding::Kind::kUnregistered},
+       Finding::Kind::kNoGrant, std::nullopt, true},
+      {"of a tenant", mount_of("a", kOurs), Finding::Kind::kUnregistered, kSupervisor, true},
       {"of a tenant that has the daemons' folder", mount_of("a", kOurs) + kMpsRoot,
-       Finding::Kind::kUnregistered},
+       Finding::Kind::kUnregistered, std::nullopt, true},
+      {"with the daemons' folder, beside our supervisor", kMpsRoot, Finding::Kind::kNoGrant,
+       kSupervisor, true},
+      {"with the daemons' folder, started by somebody else in their Pod", kMpsRoot,
+       Finding::Kind::kNoGrant, kSupervisor, true, kDaemon},
+      {"with the daemons' folder, where none serves", kMpsRoot, Finding::Kind::kNoGrant,
+       std::nullopt, false},
   };
-  for (const auto& [name, mounts, found] : cases) {
+  for (const auto& [name, mounts, found, supervisor, ready, parent] : cases) {
+    std::filesystem::remove(mps() / ".ready");
+    supervisor_holds_the_lock(supervisor);
+    if (ready) daemons_are_ready();
+    stranger("tranche", kPod, kMpsRoot, kSupervisor);
+    stranger("nvidia-cuda-mps", kPod, kMpsRoot, kDaemon);
     promise("a");
-    stranger("nvidia-cuda-mps", kPod, mounts);
+    stranger("nvidia-cuda-mps", kPod, mounts, kStranger, parent);
     driver.set(kGpu, {holds(kStranger, 30)});
     scan(4, Reconciler::kSeldom);
     const auto status = arbiter->status();
@@ -653,6 +696,19 @@ TEST_F(ReconcileTest, ItsNameMakesNoProcessAnMpsServer) {
     driver.set(kGpu, {});
     scan(2, Reconciler::kSeldom);
   }
+}
+
+// A Pod that may mount the daemons' folder of the node does not stop the comparison by that.
+TEST_F(TimeTest, NobodyStopsTheComparisonByAMount) {
+  supervisor_holds_the_lock(kSupervisor);
+  daemons_are_ready();
+  promise("a");
+  const Library library = registered("a");
+  stranger("nvidia-cuda-mps-server", kPod, kMpsRoot);
+  others = {holds(kStranger, 30)};
+  scan();
+  work(library, 30, 0ms);
+  EXPECT_GT(charged(), 20 * 800ms);
 }
 
 TEST_F(ReconcileTest, MemoryThatIsNotToldIsNothingAndSaidOnce) {
