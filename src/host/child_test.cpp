@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include "base/fs.h"
 #include "support/temp_dir.h"
 
@@ -39,6 +41,14 @@ TEST(RunChild, HasNothingOfThisProcessButWhatItIsGiven) {
   ::close(extra);
   ASSERT_TRUE(fds.has_value());
   EXPECT_EQ(fds->output, "4\n");
+}
+
+TEST(RunChild, HasTheDefaultsOfSignalsThatThisProcessIgnores) {
+  const auto before = ::signal(SIGUSR1, SIG_IGN);
+  const auto end = run_child(shell("kill -USR1 $$; echo lives"));
+  ::signal(SIGUSR1, before);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->code, 128 + SIGUSR1);
 }
 
 TEST(RunChild, TellsTheSignalThatEndedIt) {

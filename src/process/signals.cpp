@@ -12,8 +12,26 @@
 #include "base/descriptor.h"
 
 namespace tranche::process {
+namespace {
+
+constexpr auto kIgnored = std::to_array<int>(
+    {SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGIO, SIGPWR});
+
+void ignore(int signal) {
+  struct sigaction action{};
+  action.sa_handler = SIG_IGN;
+  (void)::sigaction(signal, &action, nullptr);
+}
+
+void ignore_what_would_end() {
+  for (const int signal : kIgnored) ignore(signal);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) ignore(signal);
+}
+
+}  // namespace
 
 Result<int> open_signals() {
+  ignore_what_would_end();
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) ::sigaddset(&set, signal);

@@ -11,6 +11,11 @@ namespace tranche::process {
 
 // Blocks SIGTERM, SIGINT, SIGQUIT and SIGHUP for this thread and for the threads that it starts
 // later. Returns a descriptor that delivers them. Call it before any thread is started.
+//
+// Ignores the signals that tell a program something and would end it though it does not listen:
+// SIGUSR1, SIGUSR2, SIGPIPE, timers, SIGPWR, real-time signals. NVIDIA's programs survive them, for
+// so does every Go program. The programs that this process starts have the defaults again
+// (host/child.h).
 Result<int> open_signals();
 
 // The next waiting signal; 0: none.

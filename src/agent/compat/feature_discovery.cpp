@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -36,6 +38,18 @@ Error no_machine(Error error) {
   return std::move(error).with_context(
       starts ? "error creating labeler: error getting devices"
              : "error creating labeler: failed to initialize resource manager");
+}
+
+// A reader that has gone ends this program, as it ends every Go program. The signal alone does not:
+// process/signals.h.
+Result<void> print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
+  const int error = errno;
+  if (error == EPIPE) {
+    ::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
+  }
+  return std::unexpected(errno_error(error, "write labels to standard output"));
 }
 
 class FeatureDiscovery {
@@ -81,11 +95,7 @@ class FeatureDiscovery {
       warned_ = set.warnings;
     }
     if (node_feature_) return node_feature_->write(set.labels);
-    if (gfd().output_file.empty()) {
-      std::fputs(labels::render(set.labels).c_str(), stdout);
-      std::fflush(stdout);
-      return {};
-    }
+    if (gfd().output_file.empty()) return print(labels::render(set.labels));
     auto written = file().write(set.labels);
     if (written) return {};
     return std::unexpected(std::move(written).error().with_context(
