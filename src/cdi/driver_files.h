@@ -49,6 +49,10 @@ struct DriverFiles {
   std::vector<PlacedFile> configs;     // EGL, Vulkan, OpenCL, X.Org
   std::vector<std::string> sockets;    // of nvidia-persistenced, fabric manager and MPS
   std::vector<std::string> gds_files;  // other than nodes: /run/udev, /etc/cufile.json
+  // Whether the nodes were found below the driver's root (a driver container's /dev), not in the
+  // host's /dev.
+  bool nodes_below_driver = false;
+  bool imex_below_driver = false;  // the same of the nodes of IMEX channels
   // Existing device nodes, by path. nullopt: not a character device, or stat(2) failed.
   std::map<std::string, std::optional<DeviceNumbers>> nodes;
   // The major number of the nodes in /dev/nvidia-caps. nullopt: the kernel does not list it.

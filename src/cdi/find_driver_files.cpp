@@ -71,6 +71,13 @@ std::optional<DeviceNumbers> numbers_of(const std::filesystem::path& real) {
                        .gid = info.st_gid};
 }
 
+// Whether a driver's root has device nodes of its own: a driver container's, or the host's root.
+bool has_nodes(const FsRoot& driver) {
+  const auto names = driver.list("/dev");
+  return names && std::ranges::any_of(
+                      *names, [](const std::string& name) { return name.starts_with("nvidia"); });
+}
+
 Result<void> find_nodes(const FsRoot& dev, DriverFiles& files) {
   for (const auto& pattern : kNodes) {
     ASSIGN_OR_RETURN(const auto paths, entries_of(dev, std::string(pattern.folder)));
@@ -191,7 +198,7 @@ void find_gds_files(const FsRoot& driver, DriverFiles& files) {
 }  // namespace
 
 FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host) {
-  return driver.is_directory("/dev") ? driver : host;
+  return has_nodes(driver) ? driver : host;
 }
 
 Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::string& version,
@@ -205,6 +212,8 @@ Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::strin
   TRY(find_firmware(roots, kernel, files));
   find_sockets(roots.driver, files);
   find_gds_files(roots.driver, files);
+  files.nodes_below_driver = has_nodes(roots.driver);
+  files.imex_below_driver = roots.driver.is_directory("/dev/nvidia-caps-imex-channels");
   TRY(find_nodes(roots.dev, files));
   files.caps_major = caps_major(roots.host);
   for (const auto& address : gpus) {

@@ -18,7 +18,8 @@ struct DriverRoots {
   FsRoot host;    // /sys
 };
 
-// `driver` when it has a /dev of its own (a driver container's root), else `host`.
+// `driver` when it has NVIDIA's nodes in a /dev of its own (a driver container's root, or the
+// host's), else `host`.
 FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host);
 
 // `version`: the driver's, "570.158.01". `kernel`: the running kernel's release, may be empty

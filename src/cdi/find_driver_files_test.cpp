@@ -212,8 +212,15 @@ TEST_F(DriverFilesTest, DisplayFilesByPciAddress) {
 TEST_F(DriverFilesTest, DevRoot) {
   const FsRoot host("/host");
   EXPECT_EQ(find_dev_root(root_, host).root(), host.root()) << "no /dev in the driver's root";
+  EXPECT_FALSE(find().nodes_below_driver);
+  file("/dev/null");
+  EXPECT_EQ(find_dev_root(root_, host).root(), host.root()) << "none of NVIDIA's in it";
   file("/dev/nvidia0");
   EXPECT_EQ(find_dev_root(root_, host).root(), root_.root());
+  EXPECT_TRUE(find().nodes_below_driver);
+  EXPECT_FALSE(find().imex_below_driver);
+  file("/dev/nvidia-caps-imex-channels/channel0");
+  EXPECT_TRUE(find().imex_below_driver);
 }
 
 TEST_F(DriverFilesTest, ImexChannels) {

@@ -82,8 +82,7 @@ std::vector<std::string> file_mount_options() { return {"nosuid", "nodev", "rbin
 ContainerEdits GpuEdits::common() const {
   ContainerEdits edits;
   edits.env = {fmt::format("NVIDIA_CTK_LIBCUDA_DIR={}", fmt::join(files_.cuda_folders, ":")),
-               // Keeps NVIDIA's runtime, if there is one, from adding devices of its own.
-               "NVIDIA_VISIBLE_DEVICES=void"};
+               kNothingOfTheRuntime};
   for (const auto path : kControlNodes) {
     const std::string node(path);
     if (files_.nodes.contains(node)) add_node(node, edits);
@@ -109,8 +108,9 @@ ContainerEdits GpuEdits::of(const offer::Device& device, const gpu::Machine& mac
   return edits;
 }
 
-void GpuEdits::add_node(const std::string& path, ContainerEdits& edits) const {
-  DeviceNode node{.container_path = path, .host_path = on_host(options_.dev_root, path)};
+void GpuEdits::add_node(const std::string& path, bool below_driver, ContainerEdits& edits) const {
+  const auto& root = below_driver ? options_.driver_root : options_.dev_root;
+  DeviceNode node{.container_path = path, .host_path = on_host(root, path)};
   if (node.host_path == path) node.host_path.clear();
   const auto found = files_.nodes.find(path);
   if (found != files_.nodes.end() && found->second) {

@@ -25,11 +25,19 @@ class GpuEdits {
   // Of one that has the device. Empty where its nodes are unknown.
   ContainerEdits of(const offer::Device& device, const gpu::Machine& machine) const;
 
-  void add_node(const std::string& path, ContainerEdits& edits) const;
+  // A node of the driver's. It is named on the host where it was found: below the driver's root or
+  // below the root of devices (flags.nvidiaDevRoot).
+  void add_node(const std::string& path, ContainerEdits& edits) const {
+    add_node(path, files_.nodes_below_driver, edits);
+  }
+  void add_imex_node(const std::string& path, ContainerEdits& edits) const {
+    add_node(path, files_.imex_below_driver, edits);
+  }
   // Files of the driver, mounted where they are.
   void add_files(const std::vector<std::string>& paths, ContainerEdits& edits) const;
 
  private:
+  void add_node(const std::string& path, bool below_driver, ContainerEdits& edits) const;
   void add_common_hooks(ContainerEdits& edits) const;
   void add_numbers_of_capability(const std::string& path, DeviceNode& node) const;
   void add_display_files(const gpu::PciAddress& gpu, ContainerEdits& edits) const;
@@ -38,6 +46,9 @@ class GpuEdits {
   const SpecOptions& options_;
   HookMaker hooks_;
 };
+
+// Keeps NVIDIA's runtime, if there is one, from adding devices of its own.
+inline constexpr const char* kNothingOfTheRuntime = "NVIDIA_VISIBLE_DEVICES=void";
 
 // The options of a mount of the host's files, for mount(8).
 std::vector<std::string> file_mount_options();

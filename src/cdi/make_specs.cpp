@@ -1,6 +1,7 @@
 #include "cdi/make_specs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -36,12 +37,31 @@ Spec gpu_spec(const offer::Offer& offer, const gpu::Machine& machine, const GpuE
   return spec;
 }
 
+// Nodes of devices that are not there, and whose numbers are not known either. They stay in the
+// file, so that a container starts as soon as they are there.
+void warn_of_missing_nodes(const Spec& spec, const DriverFiles& files, Specs& out) {
+  std::set<std::string> missing;
+  for (const auto& device : spec.devices) {
+    for (const auto& node : device.edits.device_nodes) {
+      if (!node.major && !files.nodes.contains(node.container_path)) {
+        missing.insert(node.container_path);
+      }
+    }
+  }
+  if (missing.empty()) return;
+  out.warnings.push_back(fmt::format(
+      "device nodes are missing: {}; containers that are given their devices do not start; make "
+      "the nodes by nvidia-modprobe or nvidia-smi, run on the node",
+      fmt::join(missing, ", ")));
+}
+
 Spec imex_spec(const std::vector<int>& channels, const GpuEdits& edits) {
   Spec spec;
   for (const int channel : channels) {
     Device device;
     device.name = std::to_string(channel);
-    edits.add_node(fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel), device.edits);
+    edits.add_imex_node(fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel),
+                        device.edits);
     spec.devices.push_back(std::move(device));
   }
   return spec;
@@ -59,7 +79,9 @@ Spec mode_spec(std::initializer_list<std::string_view> prefixes, const DriverFil
     if (wanted) edits.add_node(path, all.edits);
   }
   Spec spec;
-  if (!all.edits.empty()) spec.devices.push_back(std::move(all));
+  if (all.edits.empty()) return spec;
+  spec.devices.push_back(std::move(all));
+  spec.edits.env = {kNothingOfTheRuntime};
   return spec;
 }
 
@@ -103,7 +125,9 @@ Result<Specs> make_specs(const offer::Offer& offer, const gpu::Machine& machine,
                          const DriverFiles& files, const SpecOptions& options) {
   const GpuEdits edits(files, options);
   Specs out;
-  TRY(add_file("gpu", gpu_spec(offer, machine, edits, options.id_strategy), out));
+  auto gpus = gpu_spec(offer, machine, edits, options.id_strategy);
+  warn_of_missing_nodes(gpus, files, out);
+  TRY(add_file("gpu", std::move(gpus), out));
   TRY(add_file("imex-channel", imex_spec(options.imex_channels, edits), out));
   if (options.gdrcopy) {
     TRY(add_mode("gdrcopy", "/dev/gdrdrv", mode_spec({"/dev/gdrdrv"}, files, edits), out));

@@ -34,7 +34,8 @@ struct Specs {
   // Of the last three classes those that are asked for and not empty:
   // offer::GrantOptions::cdi_modes.
   std::vector<std::string> modes;
-  std::vector<std::string> warnings;  // modes asked for whose device nodes are missing
+  // Device nodes that are missing: of devices, of modes that are asked for.
+  std::vector<std::string> warnings;
 };
 
 // The devices are those of all resources of `offer`, each once, named by UUID or index. `machine`

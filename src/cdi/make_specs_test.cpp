@@ -20,6 +20,7 @@
 namespace tranche::cdi::make_specs_test {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -187,6 +188,38 @@ TEST(MakeSpecs, NamesAndDevicesOfEveryResource) {
   EXPECT_EQ(by_index["cdiVersion"], "0.5.0") << "names that begin with a digit";
 }
 
+// As NVIDIA's plugin: --dev-root is for nodes that are in the host's /dev.
+TEST(MakeSpecs, NodesAreNamedOnTheHostWhereTheyWereFound) {
+  struct Case {
+    std::string name;
+    bool nodes_below_driver, imex_below_driver;
+    std::string node, channel;
+  };
+  const std::vector<Case> cases = {
+      {"of the host", false, false, "/host/dev", "/host/dev"},
+      {"of a driver container", true, true, "/run/driver/dev", "/run/driver/dev"},
+      {"channels on the host alone", true, false, "/run/driver/dev", "/host/dev"},
+  };
+  for (const auto& c : cases) {
+    auto files = small_driver();
+    files.nodes_below_driver = c.nodes_below_driver;
+    files.imex_below_driver = c.imex_below_driver;
+    const auto specs =
+        specs_of(offer_of({whole(0)}), test::machine_of({test::l20(0)}), files,
+                 {.driver_root = "/run/driver", .dev_root = "/host", .imex_channels = {0}});
+    const auto host_path = [&](const std::string& class_name) {
+      return json_of(specs,
+                     class_name)["devices"][0]["containerEdits"]["deviceNodes"][0]["hostPath"];
+    };
+    EXPECT_EQ(host_path("gpu"), c.node + "/nvidia0") << c.name;
+    EXPECT_EQ(host_path("imex-channel"), c.channel + "/nvidia-caps-imex-channels/channel0")
+        << c.name;
+    EXPECT_EQ(json_of(specs, "gpu")["containerEdits"]["deviceNodes"][0]["hostPath"],
+              c.node + "/nvidiactl")
+        << c.name;
+  }
+}
+
 // Of an instance that was made a moment ago: no program on the host has needed it yet.
 TEST(MakeSpecs, NodeOfAnInstanceThatIsNotThere) {
   auto files = small_driver();
@@ -207,10 +240,12 @@ TEST(MakeSpecs, NodeOfAnInstanceThatIsNotThere) {
 TEST(MakeSpecs, NodeThatIsNotThere) {
   auto files = small_driver();
   files.nodes.erase("/dev/nvidia0");
-  const auto json =
-      json_of(specs_of(offer_of({whole(0)}), test::machine_of({test::l20(0)}), files, {}), "gpu");
-  EXPECT_EQ(json["devices"][0]["containerEdits"]["deviceNodes"],
+  const auto specs = specs_of(offer_of({whole(0)}), test::machine_of({test::l20(0)}), files, {});
+  EXPECT_EQ(json_of(specs, "gpu")["devices"][0]["containerEdits"]["deviceNodes"],
             Json::parse(R"([{"path":"/dev/nvidia0"}])"));
+  EXPECT_THAT(specs.warnings,
+              ElementsAre(AllOf(HasSubstr("device nodes are missing: /dev/nvidia0;"),
+                                HasSubstr("nvidia-modprobe"))));
 }
 
 TEST(MakeSpecs, DisplayFiles) {
@@ -322,6 +357,11 @@ TEST(MakeSpecs, ModesAndImex) {
                 {"path":"/dev/nvidia-caps-imex-channels/channel0",
                  "hostPath":"/run/nvidia/driver/dev/nvidia-caps-imex-channels/channel0"}]}}],
               "containerEdits":{}})"));
+  for (const auto* mode : {"gdrcopy", "gds", "mofed"}) {
+    EXPECT_EQ(json_of(specs, mode)["containerEdits"],
+              Json::parse(R"({"env":["NVIDIA_VISIBLE_DEVICES=void"]})"))
+        << mode;
+  }
   const auto gds = json_of(specs, "gds")["devices"][0];
   EXPECT_EQ(gds["name"], "all");
   EXPECT_THAT(paths(gds["containerEdits"]), ElementsAre("/dev/nvidia-fs0"));
