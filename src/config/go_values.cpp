@@ -104,6 +104,22 @@ bool is_dashed_uuid(std::string_view text) {
   return true;
 }
 
+// Takes out the '_' between digits, or after the sign of a base, as Go's literals have them. False:
+// one stands elsewhere. `text`: without its sign.
+bool drop_underscores(std::string& text) {
+  const char kind = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : ' ';
+  const bool based = kind == 'x' || kind == 'o' || kind == 'b';
+  const auto joins = [&](char c) { return is_digit(c) || (kind == 'x' && is_hex(c)); };
+  bool after_digit = based;
+  for (std::size_t i = based ? 2 : 0; i < text.size(); ++i) {
+    const bool before_digit = i + 1 < text.size() && joins(text[i + 1]);
+    if (text[i] == '_' && !(after_digit && before_digit)) return false;
+    after_digit = joins(text[i]);
+  }
+  std::erase(text, '_');
+  return true;
+}
+
 }  // namespace
 
 std::optional<bool> parse_bool(std::string_view text) {
@@ -118,6 +134,9 @@ std::optional<bool> parse_bool(std::string_view text) {
 std::optional<std::int64_t> parse_int(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
+  std::string plain(text);
+  if (!drop_underscores(plain)) return std::nullopt;
+  text = plain;
   int base = 10;
   if (text.size() > 1 && text[0] == '0') {
     base = 8;

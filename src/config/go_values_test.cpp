@@ -73,7 +73,11 @@ TEST(GoInt, TakesGoLiterals) {
   EXPECT_EQ(parse_int("0o17"), 15);
   EXPECT_EQ(parse_int("017"), 15);
   EXPECT_EQ(parse_int("0"), 0);
-  for (const auto* text : {"", "-", "0x", "1.0", "ten", "9223372036854775808", " 1", "08", "--1"}) {
+  EXPECT_EQ(parse_int("1_000"), 1000);
+  EXPECT_EQ(parse_int("0_7"), 7);
+  EXPECT_EQ(parse_int("-0x_1_F"), -31);
+  for (const auto* text : {"", "-", "0x", "1.0", "ten", "9223372036854775808", " 1", "08", "--1",
+                           "_1", "1_", "1__0", "-_1", "_0x1", "0_x1", "0_b1", "0x1_"}) {
     EXPECT_EQ(parse_int(text), std::nullopt) << text;
   }
 }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 
 #include "config/go_values.h"
 
@@ -12,10 +15,12 @@ namespace {
 constexpr std::size_t kMaxResourceName = 63;
 constexpr std::size_t kMaxObjectName = 253;
 
+// An unsigned number of 64 bits.
 bool is_digits(std::string_view text) {
-  // Twenty digits hold every unsigned 64-bit number.
-  return !text.empty() && text.size() <= 20 &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  std::uint64_t number = 0;
+  const auto* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return !text.empty() && error == std::errc() && stop == end;
 }
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }

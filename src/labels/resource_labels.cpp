@@ -65,7 +65,7 @@ void add_base(std::string_view prefix, std::string product_name, std::size_t cou
 
 void add_gpu_attributes(const std::vector<const Gpu*>& model, Labels& labels) {
   for (const auto* gpu : model) {
-    if (gpu->memory.value == 0) continue;
+    if (gpu->memory.mib() == 0) continue;
     labels[fmt::format("{}.memory", kGpuPrefix)] = std::to_string(gpu->memory.mib());
     break;
   }

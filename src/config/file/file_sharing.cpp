@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/flags/values.h"
 #include "config/names.h"
 
@@ -45,7 +47,8 @@ Devices read_device_list(const FileNode& node) {
   const auto items = node.items().value_or(std::vector<FileNode>{});
   for (const auto& item : items) {
     const auto& scalar = item.node();
-    const auto number = yaml::as_int(scalar);
+    // A null is the number 0: as in NVIDIA's program.
+    const auto number = item.is_null() ? std::optional<std::int64_t>(0) : yaml::as_int(scalar);
     if (number && *number >= 0) {
       list.items.push_back(fmt::format("{}", *number));
     } else if (scalar.kind == yaml::Kind::kScalar && is_device_item(scalar.scalar)) {
@@ -76,7 +79,9 @@ Devices read_devices(const FileNode& node) {
   if (value.kind == yaml::Kind::kScalar && value.scalar == "all") return AllDevices{};
   if (value.kind == yaml::Kind::kSequence) return read_device_list(node);
   const auto count = yaml::as_int(value);
-  if (count && *count > 0 && *count <= INT32_MAX) return DeviceCount{static_cast<int>(*count)};
+  if (count && *count > 0) {
+    return DeviceCount{static_cast<int>(std::min<std::int64_t>(*count, INT32_MAX))};
+  }
   node.error(wrong_devices(value), "write all, a number, or a list such as [0, \"0:1\"]");
   return AllDevices{};
 }

@@ -105,6 +105,14 @@ INSTANTIATE_TEST_SUITE_P(
              "flags: {gfd: {sleepInterval: sometimes}}",
              {"f.yaml:1: flags.gfd.sleepInterval: time: invalid duration \"sometimes\"; write a "
               "duration"}},
+        Case{"interval_beyond_64_bits",
+             "flags: {gfd: {sleepInterval: 1e30}}",
+             {"f.yaml:1: flags.gfd.sleepInterval: time: invalid duration \"1e30\"; write a "
+              "duration"}},
+        Case{"interval_no_number",
+             "flags: {gfd: {sleepInterval: .inf}}",
+             {"f.yaml:1: flags.gfd.sleepInterval: time: invalid duration \".inf\"; write a "
+              "duration"}},
         Case{"imex_scalar",
              "imex: {channelIDs: 0}",
              {"f.yaml:1: imex.channelIDs: cannot unmarshal number into a list of whole numbers, "
@@ -234,6 +242,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"devices_item",
              shared("{name: gpu, replicas: 2, devices: [0, GPU-1]}"),
              {kEntry + ".devices[1]: unsupported type for device in devices list; "}},
+        Case{"devices_item_beyond_64_bits",
+             shared("{name: gpu, replicas: 2, devices: [99999999999999999999]}"),
+             {kEntry + ".devices[0]: unsupported type for device in devices list; "}},
         Case{"devices_item_negative",
              shared("{name: gpu, replicas: 2, devices: [-1]}"),
              {kEntry + ".devices[0]: unsupported type for device in devices list; "}},

@@ -183,6 +183,14 @@ imex:
              file("flags: {gfd: {sleepInterval: 60}}"),
              [](Config& c) { c.flags.gfd.sleep_interval = std::chrono::seconds(1); },
              {"f.yaml:1: flags.gfd.sleepInterval: 60 ns is too short and taken as 1s"}},
+        Case{"interval_number_with_a_fraction", file("flags: {gfd: {sleepInterval: 2000000000.9}}"),
+             [](Config& c) { c.flags.gfd.sleep_interval = std::chrono::seconds(2); }},
+        Case{"interval_a_fraction_of_a_nanosecond",
+             file("flags: {gfd: {sleepInterval: 1.5}}"),
+             [](Config& c) { c.flags.gfd.sleep_interval = std::chrono::seconds(1); },
+             {"f.yaml:1: flags.gfd.sleepInterval: 1 ns is too short and taken as 1s"}},
+        Case{"imex_null", file("imex: {channelIDs: [null]}"),
+             [](Config& c) { c.imex.channel_ids = {0}; }},
         Case{"imex_empty", file("imex: {channelIDs: []}"), kNothing}),
     [](const auto& test) { return std::string(test.param.name); });
 
@@ -297,6 +305,10 @@ INSTANTIATE_TEST_SUITE_P(
              [](Config& c) { c.sharing.time_slicing = gpus(2, 1); }},
         Case{"devices_count", file(all_devices("3")), with_devices(DeviceCount{3})},
         Case{"devices_numbers", file(all_devices("[0, 2]")), with_devices(DeviceList{{"0", "2"}})},
+        Case{"devices_null_is_0", file(all_devices("[~, 1]")),
+             with_devices(DeviceList{{"0", "1"}})},
+        Case{"devices_more_than_any_node_has", file(all_devices("3000000000")),
+             with_devices(DeviceCount{INT32_MAX})},
         Case{"devices_strings",
              file(all_devices(std::string("[\"1\", \"0:1\", GPU-") + kUuid + ", MIG-" + kUuid +
                               ", MIG-GPU-" + kUuid + "/1/0]")),

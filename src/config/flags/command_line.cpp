@@ -8,6 +8,7 @@
 
 #include "base/edit_distance.h"
 #include "config/flags/flag_table.h"
+#include "config/go_values.h"
 
 namespace tranche::config {
 namespace {
@@ -29,12 +30,19 @@ std::optional<Word> as_flag(std::string_view text) {
   return Word{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// Of --help and --version; unlike the table's flags every program has them.
-bool take_own(const Word& word, ParsedArgs& parsed) {
+// Of --help and --version; unlike the table's flags every program has them. False: it is another.
+Result<bool> take_own(const Word& word, ParsedArgs& parsed) {
   const bool help = word.name == "help" || word.name == "h";
   const bool version = word.name == "version" || word.name == "v";
-  if (word.value || (!help && !version)) return false;
-  (help ? parsed.help : parsed.version) = true;
+  if (!help && !version) return false;
+  const auto value = go::parse_bool(word.value.value_or("true"));
+  if (!value) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("invalid boolean value \"{}\" for -{}: parse error",
+                            word.value->substr(0, 80), word.name),
+                "write it without a value");
+  }
+  (help ? parsed.help : parsed.version) = *value;
   return true;
 }
 
@@ -108,7 +116,8 @@ Result<ParsedArgs> parse_arguments(std::span<const std::string_view> args, unsig
       return fail(Code::kInvalidArgument, fmt::format("bad flag syntax: {}", text.substr(0, 80)),
                   "write --flag=value");
     }
-    if (take_own(*word, parsed)) continue;
+    ASSIGN_OR_RETURN(const bool own, take_own(*word, parsed));
+    if (own) continue;
     const auto* spec = find_flag(word->name, uses);
     if (spec == nullptr) return unknown(word->name, uses);
     auto value = word->value;

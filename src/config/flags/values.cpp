@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "config/go_values.h"
 
@@ -131,15 +132,36 @@ Result<SettingValue> ints_from_node(const yaml::Node& node) {
   if (node.kind != yaml::Kind::kSequence) return wrong_kind(FlagType::kIntList, node);
   std::vector<std::int64_t> values;
   for (const auto& item : node.items) {
-    const auto value = yaml::as_int(item);
+    // A null in a list is a 0, as in NVIDIA's program.
+    const auto value =
+        item.kind == yaml::Kind::kNull ? std::optional<std::int64_t>(0) : yaml::as_int(item);
     if (!value) return wrong_kind(FlagType::kInt, item);
     values.push_back(*value);
   }
   return values;
 }
 
-Result<SettingValue> interval_from_node(const yaml::Node& node) {
+// A plain number that is not whole, or has more digits than as_int() takes.
+std::optional<double> as_float(const yaml::Node& node) {
+  if (node.kind != yaml::Kind::kScalar || yaml::is_text(node) || yaml::as_bool(node)) {
+    return std::nullopt;
+  }
+  std::string text = node.scalar;
+  std::erase(text, '_');
+  return parse_float(text.starts_with('+') ? std::string_view(text).substr(1) : text);
+}
+
+// A bare number of nanoseconds, as in NVIDIA's program: what is behind the point is dropped.
+std::optional<Interval> count_of_nanoseconds(const yaml::Node& node) {
   if (const auto count = yaml::as_int(node)) return Interval{std::chrono::nanoseconds(*count)};
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  const auto number = as_float(node);
+  if (!number || !(std::fabs(*number) < kLimit)) return std::nullopt;
+  return Interval{std::chrono::nanoseconds(static_cast<std::int64_t>(*number))};
+}
+
+Result<SettingValue> interval_from_node(const yaml::Node& node) {
+  if (const auto count = count_of_nanoseconds(node)) return *count;
   if (node.kind != yaml::Kind::kScalar) return wrong_kind(FlagType::kDuration, node);
   if (const auto interval = parse_interval(node.scalar)) return *interval;
   return fail(Code::kInvalidArgument,
