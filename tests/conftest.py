@@ -7,6 +7,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "soak: takes minutes; runs with --soak only")
+    config.addinivalue_line("markers", "difference(*names): shows these rows of docs/differences.md")
     config.addinivalue_line("markers", "short: of the tests on a real Kubernetes, those of `make test`")
 
 

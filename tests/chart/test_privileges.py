@@ -496,6 +496,7 @@ CDI_CONFIG = "version: v1\nflags:\n  plugin:\n    deviceListStrategy: [envvar, c
         ({"migStrategy": "none"}, False),
     ],
 )
+@pytest.mark.difference("chart-sys-admin")
 def test_mig_monitor(helm, values, wanted):
     rendered = helm.template(values)
     assert (rendered.env().get("NVIDIA_MIG_MONITOR_DEVICES") == "all") == wanted
@@ -513,6 +514,7 @@ def test_mig_monitor(helm, values, wanted):
         ({"deviceListStrategy": ["cdi-cri"], "cdi": {"enabled": False}}, False),
     ],
 )
+@pytest.mark.difference("chart-cdi-folder")
 def test_cdi_folders(helm, values, wanted):
     mounts = helm.template(values).mounts()
     assert ("/var/run/cdi" in mounts) == wanted

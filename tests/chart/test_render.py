@@ -68,6 +68,7 @@ def test_objects_are_whole(helm, mode):
         assert not selector <= deployment["spec"]["template"]["metadata"]["labels"].items()
 
 
+@pytest.mark.difference("chart-one-container", "chart-no-restart")
 def test_one_container_and_no_checksum(helm):
     template = helm.template({"config": {"map": {"default": TIME_SLICING}}}).one("DaemonSet")["spec"][
         "template"
@@ -240,6 +241,7 @@ def test_a_policys_controller_knows_where_mps_is(helm):
         ({"mps": {"enabled": True}, "devicePlugin": {"enabled": False}, "gfd": LABELS}, False),
     ],
 )
+@pytest.mark.difference("chart-mps")
 def test_control_daemons_are_there_when_something_may_be_shared_by_mps(helm, values, served):
     rendered = helm.template(values)
     assert (rendered.mps() is not None) == served
@@ -433,6 +435,7 @@ NFD = ("--api-versions", "nfd.k8s-sigs.io/v1alpha1")
         ((), {"admissionPolicy": {"enabled": False}, "gfd": {"enabled": True, "labelOutput": "node"}}, "node"),
     ],
 )
+@pytest.mark.difference("chart-labels")
 def test_labels_reach_the_node_with_and_without_node_feature_discovery(helm, arguments, values, output):
     rendered = helm.template({"gfd": {"enabled": True}, **values}, *arguments)
     assert rendered.env()["LABEL_OUTPUT"] == output
@@ -503,6 +506,7 @@ def test_names_of_nvidias_chart(helm):
     assert [c["name"] for c in pod["initContainers"]] == ["mps-control-daemon-mounts"]
 
 
+@pytest.mark.difference("chart-mps")
 def test_under_names_of_nvidias_chart_no_daemonset_counts_anothers_pods(helm):
     daemonsets = helm.template(NVIDIAS, release="nvdp").of("DaemonSet")
     assert len(daemonsets) == 3

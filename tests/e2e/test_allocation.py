@@ -167,6 +167,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("plugin, expected", [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+@pytest.mark.difference("devices-nodes-once")
 def test_strategies(served, plugin, expected):
     served.configure(plugin)
     answer = served.allocate("3::1", "3::0", "1::0")
@@ -216,6 +217,7 @@ def test_gds_gdrcopy_mofed_set_their_variables(served, strategy):
     assert answer["cdi_devices"] == names
 
 
+@pytest.mark.difference("devices-odd-requests")
 def test_refusals(served):
     served.configure({})
     uuid = served.uuids[0]

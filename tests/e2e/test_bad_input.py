@@ -87,6 +87,7 @@ def test_values(here, text, phrase, place):
     assert f"{VALIDATE}{phrase}{folder}{place}" in log
 
 
+@pytest.mark.difference("config-all-errors")
 def test_all_errors_at_once(here):
     log = here.refused(config=entry("{name: gpu}") + "flags: {gdsEnabled: 1}\n")
     assert f"{AT}: no replicas specified" in log
@@ -220,6 +221,7 @@ def test_a_loop_of_links(here):
     assert "its symbolic links go in a circle" in log
 
 
+@pytest.mark.difference("config-folder")
 def test_folders(here):
     empty = here.dir / "empty"
     empty.mkdir()
@@ -246,6 +248,7 @@ def test_text_of_no_sense(here):
         assert "config.yaml:" in here.refused(config=text)
 
 
+@pytest.mark.difference("config-unknown-keys")
 def test_strict(node):
     one = node("l20")
     for text, what in (
@@ -262,6 +265,7 @@ def test_strict(node):
         one.kubelet.wait(GPU, allocatable=0)
 
 
+@pytest.mark.difference("config-ignored-fields")
 def test_what_nvidia_ignores_is_told_with_the_switch(node):
     one = node("a100-40gb-x4")
     config = json.loads(sharing(3))

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from node import GPU, sharing
 from programs import ROOT, wait_until
 
@@ -86,6 +88,7 @@ def test_files_follow_the_configuration(node):
     assert [one["name"] for one in json.loads(before)["devices"]] == [uuid]
 
 
+@pytest.mark.difference("cdi-old-files")
 def test_files_go_when_no_cdi_strategy_is_left(node):
     here = node("l20")
     driver = f"--driver-root-ctr-path={here.host}{here.driver_root}"
@@ -96,6 +99,7 @@ def test_files_go_when_no_cdi_strategy_is_left(node):
     wait_until(lambda: not spec_file(here).exists(), "no CDI file")
 
 
+@pytest.mark.difference("cdi-not-written")
 def test_a_driver_root_without_the_driver(node):
     here = node("l20")
     for file in (here.host / here.driver_root.lstrip("/")).rglob("libcuda.so*"):
@@ -111,6 +115,7 @@ def with_hook(program: str) -> str:
     return json.dumps(config)
 
 
+@pytest.mark.difference("config-trusted-folders")
 def test_a_configuration_names_no_program_of_a_pods(node):
     """Whoever may write the ConfigMap and make a Pod is not the host's root."""
     here = node("l20")
@@ -130,6 +135,7 @@ def test_a_configuration_names_no_program_of_a_pods(node):
     wait_until(lambda: "/usr/bin/nvidia-ctk" in spec_file(here).read_text(), "a good one is taken again")
 
 
+@pytest.mark.difference("cdi-not-written")
 def test_a_folder_that_is_not_there_is_named_with_the_charts_value(node):
     """As in a container without the folder, whose root file system is read-only."""
     here = node("cdi-sample")
@@ -139,6 +145,7 @@ def test_a_folder_that_is_not_there_is_named_with_the_charts_value(node):
     assert here.kubelet.registrations() == []
 
 
+@pytest.mark.difference("devices-broken-gpu")
 def test_a_gpu_without_a_minor_number_is_unhealthy_and_in_no_file(node):
     """A runtime would refuse the whole file for a device that changes nothing."""
     here = node("a100-40gb-x4")
@@ -153,6 +160,7 @@ def test_a_gpu_without_a_minor_number_is_unhealthy_and_in_no_file(node):
     assert len(json.loads(spec_file(here).read_text())["devices"]) == 4
 
 
+@pytest.mark.difference("devices-broken-gpu")
 def test_mig_instances_without_capability_nodes_are_unhealthy(node):
     here = node("a100-40gb-mig")
     (here.host / "proc/driver/nvidia-caps/mig-minors").unlink()

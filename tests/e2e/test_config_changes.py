@@ -3,12 +3,15 @@ refused, the process stays the same."""
 
 import signal
 
+import pytest
+
 from node import GPU, SHARED, Volume, config_map, sharing
 from programs import wait_until
 
 REFUSED = "the new configuration is refused, the old one stays in force"
 
 
+@pytest.mark.difference("config-watched")
 def test_an_edit_takes_effect_without_a_new_registration(node):
     here = node("t4")
     agent = here.agent(config=sharing(2))
@@ -143,6 +146,7 @@ def lines(replicas: int) -> list[str]:
     return ["version: v1\n", f"sharing: {{timeSlicing: {{resources: [{entry}]}}}}\n"]
 
 
+@pytest.mark.difference("config-being-written")
 def test_a_file_rewritten_in_place_counts_when_it_is_whole(node):
     here = node("l20")
     agent = here.agent(config="".join(lines(4)))
@@ -158,6 +162,7 @@ def test_a_file_rewritten_in_place_counts_when_it_is_whole(node):
     assert agent.log.count("the configuration has changed") == 1
 
 
+@pytest.mark.difference("config-being-written")
 def test_a_file_that_was_emptied_is_no_configuration(node):
     here = node("l20")
     agent = here.agent(config=sharing(4))

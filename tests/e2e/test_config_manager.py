@@ -3,6 +3,8 @@
 import os
 import sys
 
+import pytest
+
 from node import GPU, Node, Volume, sharing
 from programs import Process, wait_until
 
@@ -43,6 +45,7 @@ class Sidecar:
         return os.path.islink(self.link) and os.readlink(self.link) == f"{self.volume.path}/{name}"
 
 
+@pytest.mark.difference("manager-label-first")
 def test_once(node):
     for label, flags, chosen in (
         ("b", [], "b"),
@@ -87,6 +90,7 @@ def test_required_settings(node):
         assert f"invalid <{flag}>: must not be empty string" in run.log
 
 
+@pytest.mark.difference("manager-unknown-name", "manager-content")
 def test_the_link_follows_label_and_content_and_the_reader_is_signalled(node):
     here = node("l20", kubelet=False)
     sidecar = Sidecar(here, {"a": "1", "b": "2"}, "a")

@@ -1,5 +1,7 @@
 """GPUs and drivers that fail, hang, vanish and return: never more is lost than what is broken."""
 
+import pytest
+
 from node import GPU, sharing
 from programs import wait_until
 
@@ -32,6 +34,7 @@ def test_a_gpu_that_is_no_longer_counted(node):
     assert here.kubelet.ids(GPU, healthy=False) == [uuids[1]]
 
 
+@pytest.mark.difference("devices-broken-gpu")
 def test_a_gpu_lost_at_start(node):
     here = node("a100-40gb-x4")
     uuids = here.uuids()
@@ -101,6 +104,7 @@ def test_start_without_a_driver_is_an_error(node):
     assert "nvmlInit_v2" in here.refused(config=fail)
 
 
+@pytest.mark.difference("devices-driver-later")
 def test_start_without_a_driver_can_wait_for_it(node):
     here = node("l20")
     here.sim("fault", "no-driver")

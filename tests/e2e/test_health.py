@@ -3,6 +3,8 @@
 import signal
 import subprocess
 
+import pytest
+
 from node import GPU, sharing
 from programs import TRANCHE, KubeletError, wait_until
 
@@ -25,6 +27,7 @@ def first_xid(here, gpu: int, xid: int, resource: str = GPU, *more: object, **wa
     wait_until(heard, f"XID {xid} of GPU {gpu} heard: {wanted}")
 
 
+@pytest.mark.difference("health-siblings")
 def test_an_xid_marks_every_tranche_of_its_gpu_and_only_those(node):
     here = node("a100-40gb-x4")
     agent = here.agent(config=sharing(3))
@@ -44,6 +47,7 @@ def test_an_xid_marks_every_tranche_of_its_gpu_and_only_those(node):
     assert healthy == [f"{uuids[0]}::{i}" for i in range(3)]
 
 
+@pytest.mark.difference("health-siblings")
 def test_an_xid_of_an_instance_marks_only_that_instance(node):
     here = node("a100-40gb-mig")
     entries = [{"name": f"mig-{p}", "replicas": 2} for p in ("1g.5gb", "2g.10gb", "3g.20gb")]
@@ -62,6 +66,7 @@ def test_an_xid_of_an_instance_marks_only_that_instance(node):
         here.kubelet.wait(resource, allocatable=0)
 
 
+@pytest.mark.difference("health-recovery")
 def test_recovery_after_a_quiet_time(node):
     here = node("a100-40gb-x4")
     agent = here.agent("--health-recovery=1s", OFTEN, config=sharing(2))
@@ -102,6 +107,7 @@ def test_sighup_forgets(node):
     here.kubelet.wait(GPU, allocatable=2)
 
 
+@pytest.mark.difference("health-all-but-some")
 def test_which_xids_count(node):
     def healthy_after(xid: int, env: dict, then: int | None = None) -> list:
         """The healthy GPUs after `xid` on GPU 0, with one that counts (`then`) on GPUs 1 and 3."""

@@ -4,6 +4,8 @@ import os
 import shutil
 import socket
 
+import pytest
+
 from node import GPU, Node, sharing
 from programs import wait_until
 
@@ -27,6 +29,7 @@ def test_away_at_start(node):
     assert agent.running()
 
 
+@pytest.mark.difference("devices-kubelet-folder")
 def test_its_folder_comes_later(node):
     here = node("l20")
     here.kubelet.ask("stop")
@@ -96,6 +99,7 @@ def test_hangs_on_register_and_the_agent_still_ends(node):
     assert here.sockets() == set()
 
 
+@pytest.mark.difference("devices-register-again")
 def test_refuses_to_register(node):
     here = node("l20")
     here.kubelet.ask("fault", register="error")
@@ -131,6 +135,7 @@ def test_no_kubelet_socket_means_no_registration(node):
     assert here.kubelet.registrations() == []
 
 
+@pytest.mark.difference("devices-other-socket")
 def test_somebody_else_on_our_socket_is_not_robbed(node):
     here = node("l20")
     with foreign(here) as other:

@@ -39,6 +39,7 @@ def h100(node):
     return here
 
 
+@pytest.mark.difference("devices-layout-followed")
 def test_mixed_follows_each_change(h100):
     agent = h100.agent(MIXED, SELDOM)
     partition(h100, "19", "19", "9")
@@ -55,6 +56,7 @@ def test_mixed_follows_each_change(h100):
     assert agent.running
 
 
+@pytest.mark.difference("devices-single-layout")
 def test_single_follows_each_change(h100):
     partition(h100, "19", "19")
     h100.agent("--mig-strategy=single", SELDOM)

@@ -61,6 +61,7 @@ def limits_of(here: Node, answer: dict) -> dict:
     return promise
 
 
+@pytest.mark.difference("devices-small-compute-instance")
 def test_compute_instances_of_one_gpu_instance_are_served(node):
     here = a100(node, ["3g.20gb", 1, 2], ["1g.5gb"])
     here.agent(MIXED, "--pass-device-specs")
@@ -130,6 +131,7 @@ def test_a_compute_instance_is_held_to_its_slices_of_the_memory(node, tmp_path):
     assert promised[WHOLE]["memoryBy"] == "mig"
 
 
+@pytest.mark.difference("devices-mig-beside")
 def test_a_gpu_in_mig_mode_is_told_of_where_no_strategy_serves_it(node):
     here = a100(node, ["3g.20gb"])
     agent = here.agent(config={"flags": {"migStrategy": "none"}})

@@ -30,6 +30,7 @@ def mps_node(node):
         one.kill_daemons()
 
 
+@pytest.mark.difference("mps-compute-mode")
 def test_the_published_configuration(mps_node):
     here = mps_node()
     agent = here.agent(config=MPS_CONFIG)
@@ -113,6 +114,7 @@ def two_resources(small: int, large: int, small_gpus=("0", "1")) -> str:
     )
 
 
+@pytest.mark.difference("mps-change", "mps-own-gpus")
 def test_a_change_of_one_resource_leaves_the_other_alone(mps_node):
     small, large = "nvidia.com/gpu.small", "nvidia.com/gpu.large"
     here = mps_node()
@@ -164,6 +166,7 @@ def test_a_change_of_one_resource_leaves_the_other_alone(mps_node):
     here.wait_ready()
 
 
+@pytest.mark.difference("mps-daemon-dies")
 def test_a_daemon_that_dies_is_started_anew_and_its_devices_recover(mps_node):
     here = mps_node("t4")
     agent = here.agent(config=MPS_CONFIG)

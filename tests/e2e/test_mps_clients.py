@@ -83,6 +83,7 @@ def test_limits_reach_clients_live_and_a_dead_daemon_comes_back(here):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
 @pytest.mark.parametrize("tranches", [1, 2])
+@pytest.mark.difference("mps-processes")
 def test_the_container_has_its_part_however_many_processes_it_has(here, tranches):
     """MPS limits each process, the limiter all of a container's together. Of two tranches the grant's own
     environment says what a process may have: the daemon's default is all of the GPU."""

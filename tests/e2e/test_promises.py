@@ -3,6 +3,8 @@
 import json
 import shutil
 
+import pytest
+
 from node import GPU, SHARED, sharing
 from test_grants import checksum
 
@@ -30,6 +32,7 @@ def an_hour_passes(here) -> None:
     file.write_text("".join(json.dumps(stored) + "\n" for stored in records))
 
 
+@pytest.mark.difference("devices-one-promise")
 def test_four_that_share_keep_their_gpu_when_it_becomes_exclusive(node):
     here = node("l20")
     agent = here.agent(config=FOUR)
@@ -117,6 +120,7 @@ def test_a_pod_is_refused_what_a_change_took_away_before_kubelet_knew(node):
     assert f'invalid allocation request for "{GPU}": {uuid} is held as {GPU} by default/a' in refused
 
 
+@pytest.mark.difference("devices-one-promise")
 def test_as_nvidia_hands_it_out_at_once_and_says_so(node):
     here = node("l20")
     exclusive = {**json.loads(EXCLUSIVE), "tranche": {"onChange": "asNvidia"}}

@@ -2,6 +2,8 @@
 
 import itertools
 
+import pytest
+
 from node import GPU, sharing
 from programs import wait_until
 
@@ -36,6 +38,7 @@ def test_no_hint_where_the_node_is_unknown(node):
     assert all(one["numa_nodes"] == [] for one in here.kubelet.devices(GPU).values())
 
 
+@pytest.mark.difference("devices-preferred-many")
 def test_sixteen_gpus_stay_on_one_socket(node):
     here = node("gpus-16")
     here.agent()
