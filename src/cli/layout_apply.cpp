@@ -42,10 +42,16 @@ Result<void> check_no_manager(const config::LayoutFileOptions& options) {
 }
 
 // The mode alone: instances that there are in MIG mode stay as they are.
-void leave_instances(Wishes& wishes, const mig::Layout& present) {
-  std::erase_if(
-      wishes, [&](const auto& one) { return one.second.enabled && present.at(one.first).enabled; });
-  for (auto& [gpu, wish] : wishes) wish.devices.clear();
+void leave_instances(Wishes& wishes, const mig::Layout& present, const gpu::Machine& machine) {
+  using Devices = std::map<std::string, int>;
+  std::erase_if(wishes, [&](const auto& one) {
+    const auto& has = present.at(one.first);
+    return one.second.enabled && has.enabled && !has.waits;
+  });
+  for (auto& [uuid, wish] : wishes) {
+    const auto& geometry = gpu::find_gpu(machine, uuid)->mig_geometry;
+    wish.devices = wish.enabled ? devices_of(present.at(uuid), geometry) : Devices();
+  }
 }
 
 // While it lives, a signal stops the change at its next step.
@@ -98,6 +104,9 @@ class Apply {
     }
     if (auto unused = check(*plan); !unused) return end(call_, unused.error());
     if (options_.dry_run) {
+      if (auto possible = check_resets(*plan, machine_.machine()); !possible) {
+        return end(call_, possible.error());
+      }
       fmt::print("nothing was changed (--dry-run)\n");
       return kExitFine;
     }
@@ -125,7 +134,7 @@ class Apply {
     }
     if (options_.mode_only) {
       ASSIGN_OR_RETURN(const auto present, machine_.present());
-      leave_instances(wishes, present);
+      leave_instances(wishes, present, machine_.machine());
     }
     return plan_layout(wishes, machine_.machine(), machine_.control(), cut_off_);
   }

@@ -20,7 +20,7 @@ std::string difference(const gpu::Gpu& gpu, const mig::GpuWish& wish, const mig:
     return fmt::format("GPU {} ({}) has {}, and not {}\n", gpu.index, gpu.name,
                        describe(has, gpu.mig_geometry), wanted);
   };
-  if (wish.enabled != has.enabled) {
+  if (wish.enabled != has.enabled || has.waits) {
     return differs(mode_only && wish.enabled ? "MIG on" : describe(wish));
   }
   if (mode_only) return "";

@@ -77,8 +77,10 @@ std::string show_gpu(const gpu::MigState& state, const mig::GpuLayout& to, const
   text += lines_of("comes", to.instances, gpu, comes);
   if (from.enabled != to.enabled) {
     text += fmt::format("  MIG mode goes {}{}\n", to.enabled ? "on" : "off",
-                        mig::mode_needs_reset(gpu) ? "; the GPU is reset for it" : "");
-  } else if (state.pending != state.enabled) {
+                        !mig::mode_needs_reset(gpu) ? ""
+                        : state.passed_through      ? "; that takes a reboot of this machine"
+                                                    : "; the GPU is reset for it");
+  } else if (from.waits && !to.waits) {
     text += fmt::format("  MIG mode {}, which waits for a reset, is taken back\n",
                         state.pending ? "on" : "off");
   }
@@ -98,9 +100,18 @@ mig::Journal journal_of(const LayoutChange& change, const std::string& name, con
           .trouble = {}};
 }
 
-Result<void> apply(const mig::Layout& to, const LayoutWork& work, const std::stop_token& stop) {
-  return mig::apply(to, work.hardware, work.watcher, work.clock.now() + kLongestChange, work.clock,
-                    stop, work.retries);
+Result<void> apply(const mig::Layout& to, const LayoutChange& change, const LayoutWork& work,
+                   const std::stop_token& stop) {
+  auto hardware = work.hardware;
+  hardware.from = &change.undo;
+  return mig::apply(to, hardware, work.watcher, work.clock.now() + kLongestChange, work.clock, stop,
+                    work.retries);
+}
+
+Result<void> undo(const LayoutChange& change, const LayoutWork& work) {
+  ASSIGN_OR_RETURN(const auto back,
+                   mig::way_back(change.undo, change.change.to, work.hardware.control));
+  return apply(back, change, work, {});
 }
 
 }  // namespace
@@ -147,7 +158,6 @@ Result<LayoutChange> plan_layout(const std::map<gpu::GpuUuid, mig::GpuWish>& wis
   ASSIGN_OR_RETURN(plan.change, mig::make_change(present, to, [&](const gpu::GpuUuid& gpu) {
                      return mig::mode_needs_reset(*gpu::find_gpu(machine, gpu));
                    }));
-  mig::take_back_pending_modes(plan.present, plan.change);
   return plan;
 }
 
@@ -184,6 +194,30 @@ Result<void> check_unused(const LayoutChange& change, const gpu::Machine& machin
               "end them first; nothing was changed");
 }
 
+Result<void> check_resets(const LayoutChange& change, const gpu::Machine& machine) {
+  std::vector<int> stuck;
+  bool all_wait = true;
+  bool enabled = false;
+  for (const auto& gpu : machine.gpus) {
+    const auto to = change.change.to.find(gpu.uuid);
+    if (to == change.change.to.end() || !mig::mode_needs_reset(gpu)) continue;
+    const auto& state = change.present.at(gpu.uuid);
+    if (!state.passed_through || state.enabled == to->second.enabled) continue;
+    stuck.push_back(gpu.index);
+    enabled = to->second.enabled;
+    all_wait &= state.pending == enabled;
+  }
+  if (stuck.empty()) return {};
+  const auto gpus = fmt::format("{}", fmt::join(stuck, ", "));
+  const auto what = fmt::format("MIG mode {} of GPU {}", enabled ? "on" : "off", gpus);
+  return fail(Code::kUnsupported,
+              "nothing can reset GPU " + gpus + " on this machine (passed through to it)",
+              all_wait ? what + " is already waiting for a reboot: reboot this machine, then apply"
+                       : fmt::format("set the mode by `nvidia-smi -i {} -mig {}` and reboot this "
+                                     "machine; then apply the layout",
+                                     fmt::join(stuck, ","), enabled ? 1 : 0));
+}
+
 LayoutEnd take_layout(const LayoutChange& change, const std::string& name, const LayoutWork& work) {
   auto journal = journal_of(change, name, work.clock);
   if (auto stored = work.journal.store(journal); !stored) {
@@ -191,12 +225,12 @@ LayoutEnd take_layout(const LayoutChange& change, const std::string& name, const
             .undo_trouble = {}};
   }
   LayoutEnd end;
-  if (auto done = apply(change.change.to, work, work.stop); !done) {
+  if (auto done = apply(change.change.to, change, work, work.stop); !done) {
     end.trouble = std::move(done.error());
     journal.phase = mig::Journal::Phase::kUndoing;
     journal.trouble = end.trouble->what;
     (void)work.journal.store(journal);  // the one before leads back, too
-    if (auto undone = apply(change.undo, work, {}); !undone) end.undo_trouble = undone.error();
+    if (auto undone = undo(change, work); !undone) end.undo_trouble = undone.error();
   }
   if (end.undo_trouble) return end;
   if (auto removed = work.journal.remove(); !removed && !end.trouble) end.trouble = removed.error();

@@ -60,6 +60,10 @@ using UsersOf = std::function<Result<std::vector<std::string>>(std::vector<std::
 Result<void> check_unused(const LayoutChange& change, const gpu::Machine& machine,
                           const UsersOf& users_of);
 
+// For a dry run. kUnsupported: a mode changes that most likely comes with a reboot alone; the hint
+// says what to do. `take_layout` does not ask, for the driver knows.
+Result<void> check_resets(const LayoutChange& change, const gpu::Machine& machine);
+
 struct LayoutEnd {
   std::optional<Error> trouble;       // nullopt: the GPUs have what is wished
   std::optional<Error> undo_trouble;  // nullopt: after trouble they have the old layout

@@ -26,7 +26,7 @@ mig::GpuWish wish(std::map<std::string, int> devices) {
 
 // Two A100 with 80 GB.
 struct Node {
-  Node() {
+  explicit Node(bool no_reset = false) {
     const auto* model = gpu::find_mig_model("a100-80gb");
     for (const auto& uuid : {kGpu, kOther}) {
       const int index = static_cast<int>(machine.gpus.size());
@@ -38,7 +38,10 @@ struct Node {
                               .compute_capability = {8, 0},
                               .mig_mode = gpu::MigMode::kDisabled,
                               .mig_geometry = model->geometry});
-      control.add(uuid, {.pci = pci, .geometry = model->geometry, .mode_needs_reset = true});
+      control.add(uuid, {.pci = pci,
+                         .geometry = model->geometry,
+                         .mode_needs_reset = true,
+                         .no_reset = no_reset});
     }
   }
   Result<LayoutChange> plan(const Wishes& wishes) {
@@ -105,12 +108,50 @@ TEST(LayoutChange, AModeThatWaitsForAResetIsTakenBack) {
   Node node;
   node.control.set_state(kGpu, {.enabled = false, .pending = true, .instances = {}});
   const Wishes off{{kGpu, {.enabled = false, .devices = {}}}};
-  EXPECT_EQ(
-      show(*node.plan(off), node.machine),
-      "GPU 0 (A100): MIG off -> MIG off\n  MIG mode on, which waits for a reset, is taken back\n");
+  EXPECT_EQ(show(*node.plan(off), node.machine),
+            "GPU 0 (A100): MIG off (MIG mode on waits for a reset) -> MIG off\n  MIG mode on, "
+            "which waits for a reset, is taken back\n");
   EXPECT_FALSE(node.take(off).trouble);
   EXPECT_FALSE(node.control.state(kGpu).pending);
   EXPECT_THAT(node.plan(off)->change.steps, IsEmpty());
+}
+
+TEST(LayoutChange, AModeThatWaitsForARebootIsNotTakenBackByAChangeThatFails) {
+  const Wishes wishes{{kGpu, wish({{"1g.10gb", 7}})}, {kOther, wish({{"1g.10gb", 7}})}};
+  struct Case {
+    const char* name;
+    bool first, second;  // the mode was set before
+    const char* hint;    // of the dry run
+  };
+  for (const auto& [name, first, second, hint] : std::initializer_list<Case>{
+           {"both wait", true, true,
+            "MIG mode on of GPU 0, 1 is already waiting for a reboot: reboot this machine, then "
+            "apply"},
+           {"one waits", true, false, "`nvidia-smi -i 0,1 -mig 1` and reboot"},
+           {"the other waits", false, true, "`nvidia-smi -i 0,1 -mig 1` and reboot"},
+           {"none waits", false, false, "`nvidia-smi -i 0,1 -mig 1` and reboot"},
+       }) {
+    Node node(true);
+    node.control.set_state(kGpu, {.enabled = false, .pending = first});
+    node.control.set_state(kOther, {.enabled = false, .pending = second});
+    const auto looked = check_resets(*node.plan(wishes), node.machine);
+    ASSERT_FALSE(looked) << name;
+    EXPECT_THAT(looked.error().message(),
+                AllOf(HasSubstr("nothing can reset GPU 0, 1 on this machine"), HasSubstr(hint)))
+        << name;
+    const auto end = node.take(wishes);
+    ASSERT_TRUE(end.trouble && !end.undo_trouble) << name;
+    EXPECT_EQ(node.control.state(kGpu).pending, first) << name;
+    EXPECT_EQ(node.control.state(kOther).pending, second) << name;
+    EXPECT_EQ(*node.journal.load(), std::nullopt) << name;
+    node.control.reboot();
+    if (first && second) EXPECT_FALSE(node.take(wishes).trouble) << name;
+  }
+}
+
+TEST(LayoutChange, WhereGpusCanBeResetADryRunRefusesNothing) {
+  Node node;
+  EXPECT_TRUE(check_resets(*node.plan({{kGpu, wish({{"1g.10gb", 7}})}}), node.machine));
 }
 
 TEST(LayoutChange, AFailureIsUndone) {

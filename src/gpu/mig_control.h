@@ -41,6 +41,9 @@ struct MigState {
   bool enabled = false;  // the mode in force
   bool pending = false;  // the mode after the next reset; as `enabled` where no change is pending
   std::vector<GpuInstance> instances;  // by start
+  // Passed through to this virtual machine. Few hypervisors let it be reset from within, so where
+  // its mode needs a reset it most likely comes with a reboot alone: MigControl::set_mode() knows.
+  bool passed_through = false;
   bool operator==(const MigState&) const = default;
 };
 

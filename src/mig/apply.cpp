@@ -19,6 +19,9 @@ const gpu::Gpu& known_gpu(const Hardware& hardware, const gpu::GpuUuid& uuid) {
   return gpu == nullptr ? kUnknown : *gpu;
 }
 
+// What GPUs have, as the driver tells it.
+using States = std::map<gpu::GpuUuid, gpu::MigState>;
+
 Result<States> read_states(gpu::MigControl& control, const Layout& of) {
   States states;
   for (const auto& [gpu, layout] : of) {
@@ -43,7 +46,6 @@ Result<Way> way_to(const Layout& to, const Hardware& hardware, const Crowded& cr
     return mode_needs_reset(known_gpu(hardware, gpu));
   };
   ASSIGN_OR_RETURN(auto change, make_change(from, to, needs_reset, crowded));
-  take_back_pending_modes(states, change);
   // For those who watch: as people count GPUs.
   std::ranges::stable_sort(change.steps, {},
                            [&](const Step& step) { return known_gpu(hardware, step.gpu).index; });
@@ -87,6 +89,7 @@ bool resets(const Step& step, const gpu::GpuUuid& gpu) {
 // Null where no mode changes, or where nobody need be quiet.
 Result<std::shared_ptr<void>> keep_quiet(const Way& way, const Hardware& hardware,
                                          const Patience& patience) {
+  // One that is to wait, or waits no more, changes nothing now.
   const auto is_mode = [](const Step& step) {
     return step.kind == Step::Kind::kReset || step.kind == Step::Kind::kSetMode;
   };
@@ -134,6 +137,19 @@ Result<Layout> read_layout(gpu::MigControl& control, const std::vector<gpu::GpuU
   ASSIGN_OR_RETURN(const auto states, read_states(control, wanted));
   for (const auto& [gpu, state] : states) wanted.at(gpu) = layout_of(state);
   return wanted;
+}
+
+Result<Layout> way_back(const Layout& from, const Layout& to, gpu::MigControl& control) {
+  ASSIGN_OR_RETURN(const auto states, read_states(control, from));
+  auto back = from;
+  for (auto& [gpu, layout] : back) {
+    const auto wanted = to.find(gpu);
+    const bool ours = wanted == to.end() || wanted->second.enabled != layout.enabled ||
+                      wanted->second.waits != layout.waits;
+    const auto now = layout_of(states.at(gpu));
+    if (!ours && now.enabled == layout.enabled) layout.waits = now.waits;
+  }
+  return back;
 }
 
 Result<void> apply(const Layout& to, const Hardware& hardware, const Watcher& watcher,

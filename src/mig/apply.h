@@ -32,6 +32,10 @@ bool mode_needs_reset(const gpu::Gpu& gpu);
 // What every GPU of `of` has now.
 Result<Layout> read_layout(gpu::MigControl& control, const std::vector<gpu::GpuUuid>& of);
 
+// What GPUs are to get back after a change of them from `from` to `to` failed. A mode that waits on
+// a GPU whose mode that change left alone is somebody else's, and stays.
+Result<Layout> way_back(const Layout& from, const Layout& to, gpu::MigControl& control);
+
 // Where the mode of a GPU changes, Hardware::quiet is held from before the first step to the end;
 // its error ends the change before it begins. A step that fails is tried again from a new reading.
 // An error names the step, the GPU and what to do; then the GPUs are somewhere between, and the

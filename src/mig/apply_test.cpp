@@ -50,7 +50,7 @@ struct Node {
   }
 
   Result<void> apply(const Layout& to, int tries = 1, const Watcher& watcher = {}) {
-    return mig::apply(to, {control, reset, machine, users, quiet}, watcher, until, clock,
+    return mig::apply(to, {control, reset, machine, users, quiet, from}, watcher, until, clock,
                       stop.get_token(), {.tries = tries, .wait = std::chrono::milliseconds(0)});
   }
   Result<void> apply(const GpuLayout& to, int tries = 1) {
@@ -70,6 +70,7 @@ struct Node {
   gpu::Machine machine;
   std::function<DeviceUsers(const gpu::Gpu&, std::optional<int>)> users;
   std::function<Result<std::shared_ptr<void>>(bool, const std::stop_token&)> quiet;
+  const Layout* from = nullptr;
   std::chrono::steady_clock::time_point until = kForever;
   test::FakeClock clock;
   std::stop_source stop;
@@ -343,6 +344,82 @@ TEST(Apply, WhereNothingResetsTheGpuTheErrorSpeaksOfARebootAndIsNotTriedAgain) {
               AllOf(HasSubstr("passed through"), HasSubstr("nvidia-smi -i 0 -mig 1"),
                     HasSubstr("reboot this machine")));
   EXPECT_EQ(node.changes().size(), 1U);
+}
+
+TEST(Apply, AModeThatSomebodySetIsToldAndComesBackWithTheUndo) {
+  Node node("a100-80gb", {.no_reset = true});
+  node.control.set_state(kGpu, {.enabled = false, .pending = true});
+  const Layout had{{kGpu, node.layout()}, {kOther, node.layout(kOther)}};
+  const Layout to{{kGpu, with({})}, {kOther, with({})}};
+  const auto done = node.apply(to, 3);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(
+      done.error().message(),
+      HasSubstr("MIG mode on of GPU 0 is already waiting for a reboot: reboot this machine, "
+                "then apply"));
+  node.control.set_state(kGpu, {.enabled = false, .pending = false});
+  ASSERT_TRUE(node.apply(had)) << "also where it was lost on the way";
+  EXPECT_TRUE(node.control.state(kGpu).pending);
+  EXPECT_FALSE(node.control.state(kOther).pending);
+}
+
+TEST(Apply, AModeThatThisChangeSetIsNotTakenForSomebodys) {
+  Node node("a100-80gb", {.no_reset = true});
+  const Layout had{{kGpu, kOff}};
+  node.from = &had;
+  node.control.hold(kGpu);
+  ASSERT_FALSE(node.apply(with({})));
+  ASSERT_TRUE(node.control.state(kGpu).pending);
+  node.control.release(kGpu);
+  const auto done = node.apply(with({}));
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message(), HasSubstr("nvidia-smi -i 0 -mig 1"));
+}
+
+TEST(Apply, NobodyHasToBeQuietForAModeThatWaitsNoMore) {
+  Node node("a100-80gb");
+  node.control.set_state(kGpu, {.enabled = false, .pending = true});
+  node.quiet = [](bool, const std::stop_token&) -> Result<std::shared_ptr<void>> {
+    return fail(Code::kTimeout, "it does not let go");
+  };
+  EXPECT_TRUE(node.apply(kOff));
+  EXPECT_FALSE(node.control.state(kGpu).pending);
+}
+
+TEST(Apply, TheWayBackLeavesAModeThatSomebodySetMeanwhile) {
+  Node node("a100-80gb");
+  ASSERT_TRUE(node.apply(with({})));
+  const Layout from{{kGpu, with({})}, {kOther, kOff}};
+  const Layout to{{kGpu, with({small(0)})}, {kOther, with({})}};
+  node.control.set_state(kGpu, {.enabled = true, .pending = false});
+  node.control.set_state(kOther, {.enabled = false, .pending = true});
+  const auto back = way_back(from, to, node.control);
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(back->at(kGpu).waits) << "the change has not touched its mode";
+  EXPECT_FALSE(back->at(kOther).waits) << "the change has, or may have";
+}
+
+TEST(Layout, WhatARebootExplainsOfAMode) {
+  const GpuLayout on = with({small(0)});
+  const GpuLayout on_waits{.enabled = false, .instances = {}, .waits = true};
+  const GpuLayout off_waits{.enabled = true, .instances = {}, .waits = true};
+  struct Case {
+    const char* name;
+    GpuLayout before;
+    bool now, ampere, hopper;
+  };
+  for (const auto& [name, before, now, ampere, hopper] : std::initializer_list<Case>{
+           {"on stays on", on, true, true, true},
+           {"on goes off", on, false, false, true},
+           {"off stays off", kOff, false, true, true},
+           {"off goes on", kOff, true, false, false},
+           {"on waited, and came", on_waits, true, true, true},
+           {"on waited, and did not come", on_waits, false, false, true},
+           {"off waited, and came", off_waits, false, true, true},
+       }) {
+    EXPECT_EQ(explained_by_reboot(before, now, true), ampere) << name;
+    EXPECT_EQ(explained_by_reboot(before, now, false), hopper) << name;
+  }
 }
 
 TEST(Apply, ARebootIsSpokenOfForTheModeThatIsWanted) {

@@ -106,6 +106,10 @@ class GpuSteps {
     add(Step::Kind::kCreateGpuInstance, instance);
     create_compute(instance, left_over(instance.compute, {}));
   }
+  // The mode that comes at the next reset; the one in force stays.
+  void set_mode_to_come(bool enabled) {
+    steps_.push_back({.kind = Step::Kind::kSetModeToCome, .gpu = gpu_, .enabled = enabled});
+  }
   void set_mode(bool enabled, bool reset) {
     steps_.push_back({.kind = Step::Kind::kSetMode, .gpu = gpu_, .enabled = enabled});
     if (reset) steps_.push_back({.kind = Step::Kind::kReset, .gpu = gpu_, .enabled = enabled});
@@ -154,20 +158,22 @@ Result<Change> make_change(const Layout& from, const Layout& to,
                            const std::function<bool(const gpu::GpuUuid&)>& mode_needs_reset,
                            const Crowded& crowded) {
   Change change{.from = {}, .to = to, .steps = {}};
-  for (const auto& [gpu, wanted] : to) {
+  for (const auto& [gpu, asked] : to) {
     const auto has = from.find(gpu);
     if (has == from.end()) {
       return fail(Code::kInvalidArgument, fmt::format("it is not known what {} has", gpu.value));
     }
-    if (!wanted.enabled && !wanted.instances.empty()) {
+    if (!asked.enabled && !asked.instances.empty()) {
       return fail(Code::kInvalidArgument,
                   fmt::format("{} shall have instances without MIG mode", gpu.value));
     }
     change.from.insert(*has);
-    const GpuSteps steps(gpu, change.steps);
+    const auto wanted = as_it_can_be(asked, has->second);
+    GpuSteps steps(gpu, change.steps);
     if (has->second.enabled != wanted.enabled) {
       switch_mode(has->second, wanted, mode_needs_reset(gpu), steps);
     } else {
+      if (has->second.waits != wanted.waits) steps.set_mode_to_come(wanted.mode_to_come());
       const auto is_crowded = [&](const Instance& instance) {
         return crowded.contains({gpu, instance.placement});
       };
@@ -175,15 +181,6 @@ Result<Change> make_change(const Layout& from, const Layout& to,
     }
   }
   return change;
-}
-
-void take_back_pending_modes(const States& states, Change& change) {
-  for (const auto& [gpu, wanted] : change.to) {
-    const auto& state = states.at(gpu);
-    if (state.enabled != wanted.enabled || state.pending == wanted.enabled) continue;
-    change.steps.insert(change.steps.begin(),
-                        {.kind = Step::Kind::kSetMode, .gpu = gpu, .enabled = wanted.enabled});
-  }
 }
 
 Leaving leaving(const gpu::MigState& from, const GpuLayout& to, const gpu::MigGeometry& geometry) {
@@ -212,6 +209,9 @@ std::string describe(const Step& step, const gpu::MigGeometry& geometry, int gpu
       return fmt::format("destroy a compute instance ({}c) in {}", slices(), instance());
     case Step::Kind::kDestroyGpuInstance:
       return "destroy " + instance();
+    case Step::Kind::kSetModeToCome:
+      return fmt::format("set MIG mode {} for the next reset: GPU {}", step.enabled ? "on" : "off",
+                         gpu_index);
     case Step::Kind::kSetMode:
       return fmt::format("turn MIG mode {}: GPU {}", step.enabled ? "on" : "off", gpu_index);
     case Step::Kind::kReset:

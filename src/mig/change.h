@@ -18,16 +18,17 @@ struct Step {
   enum class Kind {
     kDestroyCompute,  // `instance.compute[compute]` of the GPU instance at `instance.placement`
     kDestroyGpuInstance,
-    kSetMode,  // to `enabled`
-    kReset,    // only where the driver says that the mode needs one
+    kSetModeToCome,  // to `enabled`, which is the one in force or is to wait for a reset
+    kSetMode,        // to `enabled`
+    kReset,          // only where the driver says that the mode needs one
     kCreateGpuInstance,
     kCreateCompute,
   };
   Kind kind = Kind::kSetMode;
   gpu::GpuUuid gpu;
-  Instance instance;  // of all but kSetMode and kReset
+  Instance instance;  // of those that speak of one
   std::size_t compute = 0;
-  bool enabled = false;  // kSetMode
+  bool enabled = false;  // a mode
   bool operator==(const Step&) const = default;
 };
 
@@ -48,14 +49,6 @@ using Crowded = std::set<std::pair<gpu::GpuUuid, gpu::Placement>>;
 Result<Change> make_change(const Layout& from, const Layout& to,
                            const std::function<bool(const gpu::GpuUuid&)>& mode_needs_reset,
                            const Crowded& crowded = {});
-
-// What GPUs have, as the driver tells it.
-using States = std::map<gpu::GpuUuid, gpu::MigState>;
-
-// A mode that waits for a reset, and is not wished for, would come into force later, behind
-// everybody's back. Puts the steps that take it back before the others. `states`: of all GPUs of
-// the change.
-void take_back_pending_modes(const States& states, Change& change);
 
 // The instances of the GPU that go: of those what holds them must end first. All of them where the
 // mode changes. In MIG mode off, the whole GPU is used: `whole_gpu`. An instance whose compute

@@ -88,6 +88,38 @@ TEST(Change, AResetFollowsTheModeWhereItNeedsOneAndOnlyThen) {
                           "destroy 1g.10gb at 0 of GPU 0"));
 }
 
+TEST(Change, AModeThatWaitsIsAPartOfWhatAGpuHas) {
+  const GpuLayout on_waits{.enabled = false, .instances = {}, .waits = true};
+  const GpuLayout off_waits{.enabled = true, .instances = {}, .waits = true};
+  const std::string on = "set MIG mode on for the next reset: GPU 0";
+  const std::string off = "set MIG mode off for the next reset: GPU 0";
+  struct Case {
+    const char* name;
+    GpuLayout from, to;
+    std::vector<std::string> steps;
+  };
+  for (const auto& [name, from, to, expected] : std::initializer_list<Case>{
+           {"it is as it was", on_waits, on_waits, {}},
+           {"nobody wishes it", on_waits, kOff, {off}},
+           {"nobody wishes it off", off_waits, with({}), {on}},
+           {"it is wished", on_waits, with({}), {"turn MIG mode on: GPU 0", "reset GPU 0"}},
+           {"it was taken back meanwhile", kOff, on_waits, {on}},
+           {"off was taken back meanwhile", with({}), off_waits, {off}},
+           {"it has come meanwhile", with({}), on_waits, {}},
+           {"it has come, and instances",
+            with({large(0, {})}),
+            on_waits,
+            {"destroy 3g.40gb at 0 of GPU 0"}},
+           {"off has come meanwhile", kOff, off_waits, {}},
+           {"it waited beside instances",
+            with({small(0)}),
+            {.enabled = true, .instances = {small(0)}, .waits = true},
+            {}},
+       }) {
+    EXPECT_EQ(steps(from, to, true), expected) << name;
+  }
+}
+
 TEST(Change, AGpuInstanceStaysWithOtherComputeInstances) {
   EXPECT_THAT(steps(with({large(0)}), with({large(0, {1, 2})})),
               ElementsAre("destroy a compute instance (3c) in 3g.40gb at 0 of GPU 0",

@@ -10,6 +10,7 @@
 
 #include "gpu/machine.h"
 #include "gpu/mig_control.h"
+#include "mig/layout.h"
 
 namespace tranche::mig {
 
@@ -30,6 +31,8 @@ struct Hardware {
   // change, for as long as the result is held. `reset`: a GPU is to be reset, which nobody may have
   // open. Empty: there are none.
   std::function<Result<std::shared_ptr<void>>(bool reset, const std::stop_token& stop)> quiet = {};
+  // What the GPUs had when the change began, where that was before this call; null: what they have.
+  const Layout* from = nullptr;
 };
 
 }  // namespace tranche::mig

@@ -74,6 +74,13 @@ TEST(Journal, IsWrittenAsTheSample) {
   EXPECT_EQ(decode_journal(sample.dump()), journal());
 }
 
+TEST(Journal, AModeThatWaitsComesBackAndIsNotWrittenWhereNoneDoes) {
+  auto one = journal();
+  EXPECT_EQ(encode(one).find("waits"), std::string::npos);
+  one.from.begin()->second.waits = true;
+  EXPECT_EQ(decode_journal(encode(one)), one);
+}
+
 TEST(Journal, IsRefusedWhereverItIsTorn) {
   const auto text = encode(journal());
   for (std::size_t length = 0; length < text.size(); ++length) {

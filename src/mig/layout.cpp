@@ -33,6 +33,17 @@ std::string listed(const std::map<std::string, int>& devices) {
   return parts.empty() ? "no instances" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string describe_instances(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
+  auto devices = devices_of(layout, geometry);
+  for (const auto& instance : layout.instances) {
+    if (!instance.compute.empty()) continue;
+    const auto* profile = geometry.find(instance.profile_id);
+    ++devices[device_name(geometry, instance.profile_id, profile ? profile->compute_slices : 0) +
+              " without a compute instance"];
+  }
+  return listed(devices);
+}
+
 }  // namespace
 
 Instance instance_of(const gpu::GpuInstance& instance) {
@@ -42,9 +53,23 @@ Instance instance_of(const gpu::GpuInstance& instance) {
 }
 
 GpuLayout layout_of(const gpu::MigState& state) {
-  GpuLayout layout{.enabled = state.enabled, .instances = {}};
+  GpuLayout layout{
+      .enabled = state.enabled, .instances = {}, .waits = state.pending != state.enabled};
   for (const auto& instance : state.instances) layout.instances.push_back(instance_of(instance));
   return layout;
+}
+
+GpuLayout as_it_can_be(const GpuLayout& asked, const GpuLayout& has) {
+  auto can = asked;
+  if (!asked.waits) return can;
+  if (has.enabled != asked.enabled) return {.enabled = has.enabled};
+  can.waits = has.waits || asked.instances.empty();
+  return can;
+}
+
+bool explained_by_reboot(const GpuLayout& before, bool enabled_now, bool mode_needs_reset) {
+  const bool kept = enabled_now == before.mode_to_come();
+  return mode_needs_reset ? kept : kept || !enabled_now;
 }
 
 bool is_free(const std::vector<gpu::ComputeInstance>& compute, int start, int slices) {
@@ -69,15 +94,10 @@ std::map<std::string, int> devices_of(const GpuLayout& layout, const gpu::MigGeo
 }
 
 std::string describe(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
-  if (!layout.enabled) return "MIG off";
-  auto devices = devices_of(layout, geometry);
-  for (const auto& instance : layout.instances) {
-    if (!instance.compute.empty()) continue;
-    const auto* profile = geometry.find(instance.profile_id);
-    ++devices[device_name(geometry, instance.profile_id, profile ? profile->compute_slices : 0) +
-              " without a compute instance"];
-  }
-  return listed(devices);
+  const auto text = layout.enabled ? describe_instances(layout, geometry) : std::string("MIG off");
+  if (!layout.waits) return text;
+  return fmt::format("{} (MIG mode {} waits for a reset)", text,
+                     layout.mode_to_come() ? "on" : "off");
 }
 
 std::string describe(const GpuWish& wish) {

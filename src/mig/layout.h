@@ -28,7 +28,12 @@ struct Instance {
 struct GpuLayout {
   bool enabled = false;             // MIG mode
   std::vector<Instance> instances;  // by start
+  // The other mode is set already, and comes at the next reset or reboot. A mode that somebody set
+  // is a part of what a GPU has; no wish has one that waits.
+  bool waits = false;
   bool operator==(const GpuLayout&) const = default;
+
+  bool mode_to_come() const { return enabled != waits; }
 };
 
 // The layout of each GPU that is spoken of.
@@ -51,7 +56,17 @@ bool is_free(const std::vector<gpu::ComputeInstance>& compute, int start, int sl
 // Of the whole GPU instance; of a profile that the geometry lacks, the most that there can be.
 int compute_slices_of(const gpu::MigGeometry& geometry, int profile_id);
 
-// "3g.40gb, 2g.20gb, 1g.10gb x 2"; "MIG off"; "no instances".
+// What becomes of `asked` on a GPU that has `has`. A mode that was to wait may have come meanwhile:
+// then the GPU is as the reset left it. None is made to wait where instances are to be, for the
+// driver takes none beside them.
+GpuLayout as_it_can_be(const GpuLayout& asked, const GpuLayout& has);
+
+// Whether a reboot alone makes this mode of it. It puts in force what waits where the mode needs a
+// reset (Ampere keeps it), and turns MIG off elsewhere. What it does not explain, somebody set.
+bool explained_by_reboot(const GpuLayout& before, bool enabled_now, bool mode_needs_reset);
+
+// "3g.40gb, 2g.20gb, 1g.10gb x 2"; "MIG off"; "no instances"; "MIG off (MIG mode on waits
+// for a reset)".
 std::string describe(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 std::string describe(const GpuWish& wish);
 

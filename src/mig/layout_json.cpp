@@ -23,7 +23,9 @@ json::Value to_json(const Instance& instance) {
 json::Value to_json(const GpuLayout& layout) {
   json::Value instances = json::Value::array();
   for (const auto& instance : layout.instances) instances.push_back(to_json(instance));
-  return {{"enabled", layout.enabled}, {"instances", std::move(instances)}};
+  json::Value value = {{"enabled", layout.enabled}, {"instances", std::move(instances)}};
+  if (layout.waits) value["waits"] = true;
+  return value;
 }
 
 std::vector<int> read_compute(const json::Fields& fields) {
@@ -50,7 +52,10 @@ Instance read_instance(const json::Fields& fields) {
 }
 
 GpuLayout read_gpu(const json::Fields& fields) {
-  GpuLayout layout{.enabled = fields.need<bool>("enabled"), .instances = {}};
+  // A release before this one did not say it.
+  GpuLayout layout{.enabled = fields.need<bool>("enabled"),
+                   .instances = {},
+                   .waits = fields.need_or("waits", false)};
   const auto instances = fields.need_list("instances");
   if (instances.size() > kMostInstances) fields.refuse("instances", "are too many");
   if (!layout.enabled && !instances.empty()) {

@@ -20,7 +20,14 @@ std::unexpected<Error> not_there() {
   return fail(Code::kInternal, "the reading that the step was made of has no such instance");
 }
 
-std::string reboot_hint(const gpu::Gpu& gpu, bool enabled) {
+// `waits`: somebody has set the mode already.
+std::string reboot_hint(const gpu::Gpu& gpu, bool enabled, bool waits) {
+  if (waits) {
+    return fmt::format(
+        "MIG mode {} of GPU {} is already waiting for a reboot: reboot this machine, then apply "
+        "the layout",
+        enabled ? "on" : "off", gpu.index);
+  }
   return fmt::format(
       "set the mode by `nvidia-smi -i {} -mig {}` and reboot this machine; then apply the layout",
       gpu.index, enabled ? 1 : 0);
@@ -38,6 +45,8 @@ Result<void> StepTaker::take(const Step& step, const gpu::Gpu& gpu, bool reset_f
       return create_gpu_instance(step);
     case Step::Kind::kCreateCompute:
       return create_compute(step, gpu);
+    case Step::Kind::kSetModeToCome:
+      return set_mode_to_come(step);
     case Step::Kind::kSetMode:
       return set_mode(step, gpu, reset_follows);
     case Step::Kind::kReset:
@@ -97,6 +106,12 @@ Result<void> StepTaker::create_compute(const Step& step, const gpu::Gpu& gpu) {
   return {};
 }
 
+// Whether it is in force, too, is the driver's matter: one that resets an idle GPU does so.
+Result<void> StepTaker::set_mode_to_come(const Step& step) {
+  TRY(hardware_.control.set_mode(step.gpu, step.enabled));
+  return {};
+}
+
 Result<void> StepTaker::set_mode(const Step& step, const gpu::Gpu& gpu, bool reset_follows) {
   using Activation = gpu::MigControl::Activation;
   ASSIGN_OR_RETURN(const auto activation, hardware_.control.set_mode(step.gpu, step.enabled));
@@ -111,7 +126,7 @@ Result<void> StepTaker::set_mode(const Step& step, const gpu::Gpu& gpu, bool res
     case Activation::kNeedsReboot:
       return fail(Code::kUnsupported,
                   "nothing can reset the GPU on this machine (it is passed through to it)",
-                  reboot_hint(gpu, step.enabled));
+                  reboot_hint(gpu, step.enabled, waited(step.gpu)));
   }
   return fail(Code::kInternal, "an unknown activation");
 }
@@ -121,8 +136,14 @@ Result<void> StepTaker::reset(const gpu::Gpu& gpu, bool enabled) {
   if (done) return {};
   auto& error = done.error();
   if (error.code == Code::kFailedPrecondition) return std::unexpected(in_use(gpu, {}, error.what));
-  if (error.code == Code::kUnsupported) error.hint = reboot_hint(gpu, enabled);
+  if (error.code == Code::kUnsupported) error.hint = reboot_hint(gpu, enabled, waited(gpu.uuid));
   return done;
+}
+
+bool StepTaker::waited(const gpu::GpuUuid& gpu) const {
+  if (hardware_.from == nullptr) return layout_of(before_.at(gpu)).waits;
+  const auto from = hardware_.from->find(gpu);
+  return from != hardware_.from->end() && from->second.waits;
 }
 
 Error StepTaker::in_use(const gpu::Gpu& gpu, std::optional<int> instance,

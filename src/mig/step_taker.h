@@ -30,10 +30,13 @@ class StepTaker {
   Result<void> destroy_gpu_instance(const Step& step, const gpu::Gpu& gpu);
   Result<void> create_gpu_instance(const Step& step);
   Result<void> create_compute(const Step& step, const gpu::Gpu& gpu);
+  Result<void> set_mode_to_come(const Step& step);
   Result<void> set_mode(const Step& step, const gpu::Gpu& gpu, bool reset_follows);
   // `enabled`: the mode that it is to put in force.
   Result<void> reset(const gpu::Gpu& gpu, bool enabled);
 
+  // Whether a mode was waiting for a reset when the change began.
+  bool waited(const gpu::GpuUuid& gpu) const;
   Error in_use(const gpu::Gpu& gpu, std::optional<int> instance, std::string_view said) const;
   // The same error, with who uses the instance.
   Error named(Error error, const gpu::Gpu& gpu, int instance) const;

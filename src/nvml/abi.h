@@ -264,5 +264,8 @@ inline constexpr std::uint64_t kEventMigConfigChange = 0x100;
 inline constexpr unsigned kMaxNvLinks = 36;
 inline constexpr int kNvLinkToSwitch = 2;  // NVML_NVLINK_DEVICE_TYPE_SWITCH
 inline constexpr std::uint32_t kMigEnabled = 1;
+// nvmlGpuVirtualizationMode_t
+inline constexpr unsigned kNotVirtualized = 0;
+inline constexpr unsigned kPassedThrough = 1;
 
 }  // namespace tranche::nvml

@@ -84,6 +84,13 @@ Result<std::pair<bool, bool>> MigCalls::mode() {
   return std::pair(current == kMigEnabled, pending == kMigEnabled);
 }
 
+// Who cannot tell is taken for a machine of its own: then the driver says it when it matters.
+bool MigCalls::passed_through() {
+  unsigned mode = kNotVirtualized;
+  const Return result = call_(api_.nvmlDeviceGetVirtualizationMode, device_, &mode);
+  return result == kSuccess && mode == kPassedThrough;
+}
+
 Result<void> MigCalls::need_mode() {
   ASSIGN_OR_RETURN(const auto now, mode());
   if (now.first) return {};
@@ -92,7 +99,10 @@ Result<void> MigCalls::need_mode() {
 
 Result<gpu::MigState> MigCalls::read() {
   ASSIGN_OR_RETURN(const auto now, mode());
-  gpu::MigState state = {.enabled = now.first, .pending = now.second, .instances = {}};
+  gpu::MigState state = {.enabled = now.first,
+                         .pending = now.second,
+                         .instances = {},
+                         .passed_through = passed_through()};
   if (!state.enabled) return state;
   auto found = instances();
   if (found) {

@@ -37,6 +37,7 @@ class MigCalls {
 
   // kUnsupported: no MIG. {current, pending}.
   Result<std::pair<bool, bool>> mode();
+  bool passed_through();
   // kFailedPrecondition: MIG mode is off.
   Result<void> need_mode();
   // `ask` fills in what NVML knows of the profile of a constant.

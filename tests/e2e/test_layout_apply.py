@@ -361,6 +361,50 @@ def test_where_nothing_resets_the_gpu(machine):
     assert pending == "Disabled", "nothing waits for a reboot"
 
 
+def modes(here) -> list:
+    """Of each GPU the mode in force and the one after a reboot."""
+    query = here.smi("--query-gpu=mig.mode.current,mig.mode.pending", "--format=csv,noheader")
+    return [line.split(", ") for line in query.splitlines()]
+
+
+def test_a_mode_that_waits_for_a_reboot_is_not_taken_back(machine):
+    """tests/data/reports/07-vm-mode-taken-back."""
+    here = machine("a100-passthrough")
+    here.layouts.write_text((ROOT / "tests/data/reports/07-vm-mode-taken-back/layouts.yaml").read_text())
+    dry = here.apply("all-1g", "--dry-run", rc=1).stderr
+    assert "nothing can reset GPU 0, 1 on this machine" in dry and "nvidia-smi -i 0,1 -mig 1" in dry
+    here.smi("-mig", "1")
+    assert modes(here) == [["Disabled", "Enabled"]] * 2
+    waits = "is already waiting for a reboot: reboot this machine, then apply"
+    dry = here.apply("all-1g", "--dry-run", rc=1).stderr
+    assert "nothing can reset GPU 0, 1 on this machine" in dry and waits in dry
+    done = here.apply("all-1g", "--yes", rc=1)
+    assert waits in done.stderr and "what they had before" in done.stderr
+    assert modes(here) == [["Disabled", "Enabled"]] * 2
+    differs = here.layout("assert", "-f", here.layouts, "-c", "all-1g", rc=1).stdout
+    assert "GPU 0 (NVIDIA A100-SXM4-80GB) has MIG off (MIG mode on waits for a reset)" in differs
+    here.sim("reset", "--reboot")
+    assert modes(here) == [["Enabled", "Enabled"]] * 2
+    here.apply("all-1g", "--dry-run")
+    here.apply("all-1g", "--yes")
+    assert here.has() == [{"1g.10gb": 7}] * 2
+    here.layout("assert", "-f", here.layouts, "-c", "all-1g")
+
+
+def test_a_mode_that_waits_is_no_layout_in_force(machine):
+    here = machine("a100-passthrough")
+    here.layouts.write_text("version: v1\nmig-configs: {off: [{devices: all, mig-enabled: false}]}\n")
+    here.layout("assert", "-f", here.layouts, "-c", "off")
+    here.smi("-i", "1", "-mig", "1")
+    differs = here.layout("assert", "-f", here.layouts, "-c", "off", rc=1).stdout
+    assert "GPU 1" in differs and "GPU 0" not in differs and "MIG mode on waits for a reset" in differs
+    here.layout("assert", "-m", "-f", here.layouts, "-c", "off", rc=1)
+    shown = here.apply("off", "--dry-run").stdout
+    assert "MIG mode on, which waits for a reset, is taken back" in shown
+    here.apply("off")
+    assert modes(here) == [["Disabled", "Disabled"]] * 2
+
+
 @pytest.mark.parametrize("model", ["t4", "l20"])
 def test_gpus_without_mig_are_refused_with_what_works_instead(machine, model):
     here = machine(model)

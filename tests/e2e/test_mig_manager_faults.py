@@ -276,6 +276,25 @@ def test_a_reset_that_is_forbidden_changes_nothing(server, node):
     here.kubelet.wait("nvidia.com/gpu", allocatable=2)
 
 
+def test_a_mode_that_waits_for_a_reboot_is_waited_for(server, node):
+    """The advice of a refusal, followed: tests/data/reports/07-vm-mode-taken-back, with the manager."""
+    here = node("a100-passthrough")
+    faulty = Faulty(server, here, "waits-for-reboot")
+    here.smi("-mig", "1")
+    faulty.wish("all-1g.10gb")
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "failed", "that it waits")
+    message = faulty.reported("MigNotChanged")
+    assert "MIG mode on of GPU 0, 1 is already waiting for a reboot" in message, message
+    pending = here.smi("--query-gpu=mig.mode.pending", "--format=csv,noheader").split()
+    assert pending == ["Enabled", "Enabled"]
+    here.kubelet.wait("nvidia.com/gpu", allocatable=2)
+    faulty.agent.kill()
+    faulty.suffer("rebooted")
+    faulty.start()
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the layout after the reboot")
+    assert faulty.layouts() == [" ".join(["1g.10gb"] * 7)] * 2
+
+
 class WithoutRoom(Faulty):
     """Its state folder is a disk of its own, which goes with the agent."""
 

@@ -33,7 +33,9 @@ struct FakeMigGpu {
 
   Result<gpu::MigState> read() const {
     if (geometry.empty()) return no_mig();
-    return state;
+    auto seen = state;
+    seen.passed_through = no_reset;
+    return seen;
   }
 
   Result<Activation> set_mode(bool enabled) {

@@ -36,6 +36,12 @@ std::optional<std::string> uuid_at(const dra::MigPlace& place, const gpu::MigSta
   return device->uuid.value;
 }
 
+// A mode that somebody set for the next reset stays so, unless it is this one.
+void turn(bool enabled, mig::GpuLayout& layout) {
+  layout.waits = layout.waits && layout.enabled == enabled;
+  layout.enabled = enabled;
+}
+
 }  // namespace
 
 bool InstanceMaker::can_cut(const gpu::Gpu& gpu) {
@@ -78,7 +84,7 @@ Result<void> InstanceMaker::make(const dra::MigPlace& place, const gpu::Machine&
           fmt::format("MIG mode of GPU {} is off, and needs a reset to go on", gpu.index),
           fmt::format("drain the node, `nvidia-smi -i {} -mig 1`, and reset the GPU", gpu.index));
     }
-    layout.enabled = true;
+    turn(true, layout);
     const auto there = std::ranges::find_if(layout.instances, at(place));
     if (there != layout.instances.end()) {
       *there = std::move(wanted);  // its compute instance may not be made yet
@@ -95,7 +101,7 @@ Result<void> InstanceMaker::remove(const dra::MigPlace& place, const gpu::Machin
   return change(place.gpu, machine, [&](mig::GpuLayout& layout) -> Result<void> {
     std::erase_if(layout.instances, at(place));
     const auto& gpu = *gpu::find_gpu(machine, place.gpu);
-    if (layout.instances.empty() && !mig::mode_needs_reset(gpu)) layout.enabled = false;
+    if (layout.instances.empty() && !mig::mode_needs_reset(gpu)) turn(false, layout);
     return {};
   });
 }
@@ -108,7 +114,7 @@ Result<void> InstanceMaker::make_whole(const gpu::GpuUuid& uuid, const gpu::Mach
       return fail(Code::kFailedPrecondition, fmt::format("GPU {} is in MIG mode", gpu.index),
                   "delete the Pod and its claim, so that the scheduler looks for another device");
     }
-    layout.enabled = false;
+    turn(false, layout);
     return {};
   });
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "agent/mig/mig_manager.h"
 #include "cluster/reasons.h"
 
@@ -11,6 +13,7 @@ namespace {
 std::string text_of_end(MigEnd end, const std::string& layout) {
   switch (end) {
     case MigEnd::kUntouched:
+    case MigEnd::kWaits:
       return fmt::format("the layout {} is not in force; nothing was changed", layout);
     case MigEnd::kUndone:
       return fmt::format("the layout {} is not in force; the change was undone", layout);
@@ -37,8 +40,12 @@ MigEnd MigManager::end_of(const mig::Journal& journal) const {
   std::vector<gpu::GpuUuid> gpus;
   for (const auto& [uuid, ignored] : journal.from) gpus.push_back(uuid);
   const auto now = mig::read_layout(ports_.control, gpus);
-  if (!now) return MigEnd::kUnread;
-  if (*now == journal.from) return MigEnd::kUndone;
+  const auto back = mig::way_back(journal.from, journal.to, ports_.control);
+  if (!now || !back) return MigEnd::kUnread;
+  const bool undone = std::ranges::all_of(*now, [&](const auto& gpu) {
+    return gpu.second == mig::as_it_can_be(back->at(gpu.first), gpu.second);
+  });
+  if (undone) return MigEnd::kUndone;
   // What a reboot left is no layout that somebody asked for.
   const bool restores = outcome() != nullptr && outcome()->failed();
   return *now == journal.to && !restores ? MigEnd::kChanged : MigEnd::kBetween;
@@ -132,7 +139,7 @@ void MigManager::report_met(const std::string& layout) {
 }
 
 void MigManager::report_failed(const std::string& layout, MigEnd end, const std::string& trouble) {
-  const bool untouched = end == MigEnd::kUntouched;
+  const bool untouched = end == MigEnd::kUntouched || end == MigEnd::kWaits;
   report(false, untouched ? cluster::reason::kMigNotChanged : cluster::reason::kMigChangeFailed,
          fmt::format("{}: {}", text_of_end(end, layout), trouble));
 }

@@ -23,6 +23,7 @@ constexpr std::array kEnds = {
     std::pair{MigEnd::kChanged, std::string_view("changed")},
     std::pair{MigEnd::kBetween, std::string_view("between")},
     std::pair{MigEnd::kUnread, std::string_view("unread")},
+    std::pair{MigEnd::kWaits, std::string_view("waits")},
 };
 
 std::string_view word_of(MigEnd end) {

@@ -114,9 +114,9 @@ TEST(MigKept, WhatCannotBeMadeAgainIsTriedOnceInABoot) {
   EXPECT_EQ(node.state(), "failed");
   EXPECT_FALSE(node.open());
   EXPECT_THAT(node.reported->message, HasSubstr("neither the layout all-1g.10gb nor"));
-  const auto calls = node.control.calls().size();
+  const auto changes = node.changes();
   node.turns(5);
-  EXPECT_EQ(node.control.calls().size(), calls) << node.log_text();
+  EXPECT_EQ(node.changes(), changes) << node.log_text();
   node.control.heal();
   node.reboot();
   node.turns(30);

@@ -78,11 +78,33 @@ MigMove begin(const MigFacts& facts, const MigSettings& settings, Phase phase) {
                              .trouble = {}}};
 }
 
-// A reboot has undone a layout that was in force: it is made again. Nobody is asked where no
-// container holds the GPUs yet.
+// A reboot has undone a layout that was in force: it is made again, but where somebody has set the
+// mode. Nobody is asked where no container holds the GPUs yet.
 MigMove restore(const MigFacts& facts, const MigSettings& settings) {
+  auto left = facts;
+  for (const auto& [gpu, ignored] : facts.set_by_others) {
+    (*left.plan)->from.erase(gpu);
+    (*left.plan)->to.erase(gpu);
+  }
+  if ((*left.plan)->empty()) return {.kind = Kind::kDrift};
   if (!facts.holders) return {};
-  return begin(facts, settings, facts.holders->empty() ? Phase::kChanging : Phase::kAsking);
+  return begin(left, settings, facts.holders->empty() ? Phase::kChanging : Phase::kAsking);
+}
+
+// Nobody is asked, and nobody has to go: the GPUs get the mode when the machine starts.
+MigMove wait_for_reboot(const MigFacts& facts) {
+  const auto& outcome = facts.outcome;
+  if (outcome && outcome->end == MigEnd::kWaits && outcome->trouble == facts.reboot) return {};
+  auto move = settle(facts, facts.reboot);
+  move.outcome->end = MigEnd::kWaits;
+  return move;
+}
+
+// What a wish that failed was waiting for has happened.
+bool may_go_on(const MigFacts& facts) {
+  const auto& outcome = facts.outcome;
+  if (!outcome || !outcome->failed() || !facts.plan) return false;
+  return facts.mode_came || (outcome->end == MigEnd::kWaits && facts.reboot.empty());
 }
 
 // A reboot has taken away what was there before a change that failed. It is made again as an undo
@@ -104,6 +126,7 @@ MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
   const bool accepted = outcome && outcome->failed() && facts.accepted && !outcome->accepted;
   if (over || asked_again || accepted) return {.kind = Kind::kForget};
   if (facts.wish->empty() || !facts.plan) return {};
+  if (may_go_on(facts)) return {.kind = Kind::kForget};
   const bool lost = outcome && outcome->failed() && facts.lost && !facts.lost->empty();
   if (lost) return make_kept_again(facts, settings);
   if (!*facts.plan) {
@@ -115,6 +138,7 @@ MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
     const bool known = outcome && (outcome->failed() || outcome->boot == facts.boot) && !edited;
     return known ? MigMove{} : settle(facts, {});
   }
+  if (!facts.reboot.empty() && (!outcome || outcome->failed())) return wait_for_reboot(facts);
   if (!outcome) return begin(facts, settings, Phase::kAsking);
   if (outcome->failed()) return {};
   if (outcome->boot != facts.boot) return restore(facts, settings);
@@ -252,9 +276,13 @@ MigMove take_back(const Journal& journal, const MigFacts& facts, const MigSettin
   return finish(journal, facts, settings, not_undone(journal, facts.applied->error().message()));
 }
 
-// The reboot took the layout away with which the change ended.
+// The reboot took the layout away with which the change ended. What somebody made of a mode since
+// stays.
 MigMove make_again(Journal journal, const MigFacts& facts, const MigSettings& settings) {
   const bool back = !journal.trouble.empty();
+  for (const auto& [gpu, layout] : facts.set_by_others) {
+    (back ? journal.from : journal.to).insert_or_assign(gpu, layout);
+  }
   if (back) return undo(journal, facts, settings, journal.trouble);
   return to_phase(std::move(journal), Phase::kChanging, in(facts, settings.times.changing));
 }

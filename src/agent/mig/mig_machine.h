@@ -44,6 +44,7 @@ enum class MigEnd {
   kChanged,    // the new layout: a Pod kept a device of it
   kBetween,    // neither
   kUnread,     // the driver does not tell
+  kWaits,      // nothing was changed: a reboot brings the mode that it takes, which is set already
 };
 
 // The layout that the GPUs are to have whatever becomes of the wish: of the last wish that was met,
@@ -100,6 +101,15 @@ struct MigFacts {
   // Without a journal: what is to be done for the wish; an error: why it cannot be met. nullopt:
   // the hardware has not been read.
   std::optional<Result<MigPlan>> plan;
+  // What of the plan a reboot of this machine alone can bring, though it is set already; empty:
+  // nothing.
+  std::string reboot;
+  std::string waiting;  // modes on GPUs of the plan that wait for a reset; empty: none
+  // GPUs whose mode somebody set since a reboot, or for it, as they are: a reboot alone does not
+  // make that mode of what they had. Of the plan, or of a change that is over.
+  mig::Layout set_by_others;
+  // Of a wish that failed: a reboot since brought the modes that it takes.
+  bool mode_came = false;
   // Of a wish that failed: what a reboot took away, `from` what the GPUs have `to` what was kept.
   // nullopt: there was none, or it is not known.
   std::optional<MigPlan> lost;

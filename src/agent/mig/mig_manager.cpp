@@ -22,9 +22,9 @@ std::string text_of_drift(const MigFacts& facts) {
   const auto ask = fmt::format("Remove the label {} to have it applied", cluster::kMigStateLabel);
   if (!is_edited(facts)) {
     return fmt::format(
-        "the GPUs do not have the layout {} any more: somebody changed it by hand; it is left so. "
-        "{} again",
-        facts.label, ask);
+        "the GPUs do not have the layout {} any more: somebody changed it by hand{}; it is left "
+        "so. {} again",
+        facts.label, facts.waiting.empty() ? "" : fmt::format(" ({})", facts.waiting), ask);
   }
   auto text = fmt::format(
       "the text of the layout {} is another one than the GPUs got; they are left as they are. {}",
@@ -181,7 +181,8 @@ bool MigManager::apply(const std::stop_token& stop) {
                                .reset = ports_.reset,
                                .machine = *view->state.machine,
                                .users = ports_.users,
-                               .quiet = quiet()};
+                               .quiet = quiet(),
+                               .from = &journal_->from};
   const mig::Watcher watcher{.step = [&](const mig::Step& step, std::size_t done, std::size_t all) {
     const auto* gpu = gpu::find_gpu(*view->state.machine, step.gpu);
     if (gpu == nullptr) return;
@@ -191,8 +192,11 @@ bool MigManager::apply(const std::stop_token& stop) {
   const auto until =
       ports_.clock.now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                options_.settings.times.changing);
-  auto applied = mig::apply(back ? journal_->from : journal_->to, hardware, watcher, until,
-                            ports_.clock, stop, options_.retries);
+  const auto to = back ? mig::way_back(journal_->from, journal_->to, ports_.control)
+                       : Result<mig::Layout>(journal_->to);
+  auto applied =
+      to ? mig::apply(*to, hardware, watcher, until, ports_.clock, stop, options_.retries)
+         : Result<void>(std::unexpected(to.error()));
   if (!applied && stop.stop_requested()) return false;  // the next agent goes on
   if (!applied && back) ports_.log.warn(applied.error());
   const bool in_use = !applied && applied.error().code == Code::kFailedPrecondition;

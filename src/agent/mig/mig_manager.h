@@ -105,6 +105,8 @@ class MigManager {
 
   // Kubelet is asked anew when what it told is older.
   static constexpr std::chrono::milliseconds kHoldersAge{150};
+  // The loop's reading does not have what waits for a reset, so that is looked for.
+  static constexpr std::chrono::seconds kModesAge{10};
 
   // Whether it is known what was under way when the agent before this one ended.
   bool restore();
@@ -140,8 +142,11 @@ class MigManager {
   void note_wait(const MigFacts& facts);
   void name_pods(const std::optional<std::vector<cluster::MigHolder>>& holders);
   std::optional<Result<MigPlan>> plan(const MigWish& wish, const gpu::Machine& machine,
-                                      mig::Layout& present);
+                                      MigStates& states);
+  bool is_planned(const MigWish& wish);
+  void gather_modes(MigFacts& facts);
   void gather_lost(MigFacts& facts);
+  void note_set_by_others(const mig::Layout& were, const mig::Layout& are, MigFacts& facts) const;
   void gather_holders(MigFacts& facts, const MigPlan& plan);
   MigStates read_states(const mig::Layout& of) const;
   HeldInstances held_instances(const MigStates& states, const gpu::Machine& machine) const;
@@ -194,7 +199,8 @@ class MigManager {
     std::string wish;
     std::shared_ptr<const MigView> view;
     Result<MigPlan> plan;
-    mig::Layout present;  // of the GPUs of the wish
+    MigStates states;  // of the GPUs of the wish
+    std::chrono::steady_clock::time_point read;
   };
   std::optional<Planned> planned_;
   std::optional<cluster::MigChange> change_;  // as written last

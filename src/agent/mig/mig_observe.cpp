@@ -148,17 +148,29 @@ void MigManager::gather_without_file(Error error, MigFacts& facts) {
   facts.plan = std::unexpected(std::move(refusal));
 }
 
-// The hardware is read once for each wish and each reading of the agent's loop.
+// The hardware is read for each wish and each reading of the agent's loop, and now and then.
+bool MigManager::is_planned(const MigWish& wish) {
+  if (!planned_ || planned_->wish != wish.key || planned_->view != view()) return false;
+  if (ports_.clock.now() < planned_->read + kModesAge) return true;
+  planned_->read = ports_.clock.now();
+  return std::ranges::all_of(planned_->states, [&](const auto& known) {
+    const auto state = ports_.control.read(known.first);
+    return !state || *state == known.second;
+  });
+}
+
 void MigManager::gather_plan(MigFacts& facts, const MigWish& wish) {
   const auto view = this->view();
-  if (!planned_ || planned_->wish != wish.key || planned_->view != view) {
+  if (!is_planned(wish)) {
     planned_.reset();
-    mig::Layout present;
-    auto made = plan(wish, *view->state.machine, present);
+    MigStates states;
+    auto made = plan(wish, *view->state.machine, states);
     if (!made) return;
-    planned_.emplace(Planned{wish.key, view, *std::move(made), std::move(present)});
+    planned_.emplace(
+        Planned{wish.key, view, *std::move(made), std::move(states), ports_.clock.now()});
   }
   facts.plan = planned_->plan;
+  gather_modes(facts);
   gather_lost(facts);
   const bool rebooted = outcome() != nullptr && !outcome()->failed() && outcome()->boot != boot_;
   if (rebooted && *facts.plan && !(*facts.plan)->empty()) gather_holders(facts, **facts.plan);
@@ -174,20 +186,18 @@ void MigManager::gather_holders(MigFacts& facts, const MigPlan& plan) {
 }
 
 std::optional<Result<MigPlan>> MigManager::plan(const MigWish& wish, const gpu::Machine& machine,
-                                                mig::Layout& present) {
+                                                MigStates& states) {
   if (!wish.gpus) return Result<MigPlan>(std::unexpected(wish.gpus.error()));
-  MigStates states;
   for (const auto& [uuid, ignored] : *wish.gpus) {
     auto state = ports_.control.read(uuid);
     if (!state) {
       if (said_.is_news("layout", state.error().what)) ports_.log.warn(state.error());
       return std::nullopt;
     }
-    present.emplace(uuid, mig::layout_of(*state));
     states.emplace(uuid, *std::move(state));
   }
   said_.forget("layout");
-  auto plan = make_plan(*wish.gpus, present, machine, held_instances(states, machine));
+  auto plan = make_plan(*wish.gpus, layouts_of(states), machine, held_instances(states, machine));
   if (plan && !plan->empty()) {
     if (auto shown = check_offer(with_layouts(machine, plan->to), view()->state.config); !shown) {
       plan = std::unexpected(std::move(shown).error());
@@ -199,6 +209,10 @@ std::optional<Result<MigPlan>> MigManager::plan(const MigWish& wish, const gpu::
 void MigManager::gather_change(MigFacts& facts) {
   const auto view = this->view();
   if (view == nullptr) return;
+  if (journal_->phase == Phase::kFinished && journal_->boot != boot_) {
+    const auto& left = journal_->trouble.empty() ? journal_->to : journal_->from;
+    note_set_by_others(left, layouts_of(read_states(left)), facts);
+  }
   if (journal_->phase == Phase::kVerifying) facts.verified = verify();
   if (journal_->phase == Phase::kDraining) gather_clients(facts);
   const bool drains =

@@ -10,6 +10,11 @@ bool has(const mig::GpuLayout& layout, const mig::Instance& instance) {
   return layout.enabled && std::ranges::find(layout.instances, instance) != layout.instances.end();
 }
 
+// A mode that waits no more changes nothing now.
+bool stays_in_service(const mig::GpuLayout& from, const mig::GpuLayout& to) {
+  return from.enabled == to.enabled && from.instances == to.instances;
+}
+
 // Ids of the GPU instances that stay in service.
 std::set<int> staying(const mig::GpuLayout& from, const mig::GpuLayout& to,
                       const gpu::MigState& state) {
@@ -23,13 +28,21 @@ std::set<int> staying(const mig::GpuLayout& from, const mig::GpuLayout& to,
 
 }  // namespace
 
+mig::Layout layouts_of(const MigStates& states) {
+  mig::Layout layouts;
+  for (const auto& [uuid, state] : states) layouts.emplace(uuid, mig::layout_of(state));
+  return layouts;
+}
+
 MigStanding changing(const mig::Journal& journal, const MigStates& states) {
   MigStanding standing;
   for (const auto& [uuid, to] : journal.to) {
-    auto& ids = standing.changing[uuid.value];
     const auto from = journal.from.find(uuid);
+    const bool known = from != journal.from.end();
+    if (known && stays_in_service(from->second, to)) continue;
+    auto& ids = standing.changing[uuid.value];
     const auto state = states.find(uuid);
-    if (from == journal.from.end() || state == states.end()) continue;
+    if (!known || state == states.end()) continue;
     ids = staying(from->second, to, state->second);
   }
   return standing;

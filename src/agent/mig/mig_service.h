@@ -21,6 +21,8 @@ namespace tranche::agent {
 // What each GPU of a change has now.
 using MigStates = std::map<gpu::GpuUuid, gpu::MigState>;
 
+mig::Layout layouts_of(const MigStates& states);
+
 // `states` may lack GPUs: all of these leave service.
 MigStanding changing(const mig::Journal& journal, const MigStates& states);
 

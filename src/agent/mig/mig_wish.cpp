@@ -1,11 +1,13 @@
 #include "agent/mig/mig_wish.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/checksum.h"
+#include "mig/apply.h"
 #include "mig/parted.h"
 #include "mig/target.h"
 
@@ -49,6 +51,22 @@ std::string device_name(const std::string& profile, int compute, int whole) {
   return compute == whole ? profile : fmt::format("{}c.{}", compute, profile);
 }
 
+using IsOne =
+    std::function<bool(const gpu::Gpu& gpu, const mig::GpuLayout& from, const mig::GpuLayout& to)>;
+
+// "0, 1": the GPUs of the plan for which `is_one` is so.
+std::string indices(const MigPlan& plan, const gpu::Machine& machine, const IsOne& is_one) {
+  std::vector<int> found;
+  for (const auto& gpu : machine.gpus) {
+    const auto to = plan.to.find(gpu.uuid);
+    if (to == plan.to.end()) continue;
+    if (is_one(gpu, plan.from.at(gpu.uuid), to->second)) found.push_back(gpu.index);
+  }
+  return fmt::format("{}", fmt::join(found, ", "));
+}
+
+std::string_view word(bool enabled) { return enabled ? "on" : "off"; }
+
 std::map<std::string, int> devices_of(const gpu::Gpu& gpu) {
   std::map<std::string, int> devices;
   for (const auto& instance : gpu.mig_instances) ++devices[instance.profile.name];
@@ -91,6 +109,45 @@ Result<MigPlan> make_plan(const std::map<gpu::GpuUuid, mig::GpuWish>& wishes,
     plan.to.emplace(uuid, std::move(layout));
   }
   return plan;
+}
+
+std::string describe_waiting(const MigPlan& plan, const gpu::Machine& machine) {
+  std::vector<std::string> parts;
+  for (const bool enabled : {true, false}) {
+    const auto gpus = indices(plan, machine, [&](const auto&, const auto& from, const auto&) {
+      return from.waits && from.mode_to_come() == enabled;
+    });
+    if (gpus.empty()) continue;
+    parts.push_back(fmt::format("MIG mode {} of GPU {} waits for a reset", word(enabled), gpus));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string describe_reboot(const MigPlan& plan, const MigStates& states,
+                            const gpu::Machine& machine) {
+  std::vector<std::string> waiting;
+  std::string others;
+  for (const bool enabled : {true, false}) {
+    const auto to_get_it = [&](bool waits) {
+      return indices(plan, machine, [&](const auto& gpu, const auto& from, const auto& to) {
+        const auto state = states.find(gpu.uuid);
+        const bool stuck =
+            state != states.end() && state->second.passed_through && mig::mode_needs_reset(gpu);
+        return stuck && to.enabled == enabled && from.enabled != enabled && from.waits == waits;
+      });
+    };
+    if (const auto gpus = to_get_it(true); !gpus.empty()) {
+      waiting.push_back(fmt::format("MIG mode {} of GPU {}", word(enabled), gpus));
+    }
+    if (const auto gpus = to_get_it(false); !gpus.empty()) {
+      others += fmt::format("nvidia-smi -i {} -mig {}; ", gpus, enabled ? 1 : 0);
+    }
+  }
+  if (waiting.empty()) return {};
+  return fmt::format(
+      "{} is already waiting for a reboot, for nothing can reset a GPU that is passed through to "
+      "this machine: {}reboot it, and the layout is applied",
+      fmt::join(waiting, ", "), others);
 }
 
 bool shows(const gpu::Gpu& gpu, const mig::GpuLayout& layout) {

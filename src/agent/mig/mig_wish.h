@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/mig/mig_machine.h"
+#include "agent/mig/mig_service.h"
 #include "base/result.h"
 #include "gpu/machine.h"
 #include "mig/layout.h"
@@ -34,6 +35,14 @@ using HeldInstances = std::map<gpu::GpuUuid, std::vector<mig::Instance>>;
 Result<MigPlan> make_plan(const std::map<gpu::GpuUuid, mig::GpuWish>& wishes,
                           const mig::Layout& present, const gpu::Machine& machine,
                           const HeldInstances& held);
+
+// "MIG mode on of GPU 0, 1 waits for a reset": of the GPUs of the plan. Empty: none waits.
+std::string describe_waiting(const MigPlan& plan, const gpu::Machine& machine);
+
+// What of the plan only a reboot can bring, though somebody has set it already, and what to do.
+// Empty: nothing; then the driver is asked. `states`: of the plan's GPUs.
+std::string describe_reboot(const MigPlan& plan, const MigStates& states,
+                            const gpu::Machine& machine);
 
 // Whether the driver's list of the GPU's devices is that of the layout.
 bool shows(const gpu::Gpu& gpu, const mig::GpuLayout& layout);

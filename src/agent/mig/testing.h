@@ -233,6 +233,13 @@ class MigNode {
                             .ids = {id}});
   }
 
+  // Calls to the driver that change something.
+  std::ptrdiff_t changes() const {
+    const auto calls = control.calls();
+    return std::ranges::count_if(calls,
+                                 [](const std::string& call) { return !call.starts_with("read"); });
+  }
+
   std::string log_text() const {
     std::string text;
     for (const auto& [level, line] : log.lines()) text += line + "\n";
