@@ -15,6 +15,7 @@
 #include "agent/mps/mps_opener.h"
 #include "agent/mps/mps_stage.h"
 #include "agent/notices.h"
+#include "agent/plugins/driver_files_input.h"
 #include "agent/promises/promise_notices.h"
 #include "agent/promises/promise_stage.h"
 #include "agent/unplanned_mig.h"
@@ -30,8 +31,9 @@ std::string own_pod(const config::AgentOptions& options) {
 }  // namespace
 
 std::vector<Stage> stages() {
-  return {offer_what_can_be_limited, offer_what_mps_serves, withhold_what_is_promised,
-          offer_by_mode, withhold_what_changes};
+  return {offer_what_cdi_can_name, offer_what_can_be_limited,
+          offer_what_mps_serves,   withhold_what_is_promised,
+          offer_by_mode,           withhold_what_changes};
 }
 
 Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
@@ -42,6 +44,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   TenantManager* tenants = tenants_ ? &*tenants_ : nullptr;
 
   serve_claims(ports, options, look_again, clock, log);
+  inputs_.push_back(std::make_unique<DriverFilesInput>(options, claims_.has_value(), clock));
   inputs_.push_back(std::make_unique<LimitInput>(tenants));
   inputs_.push_back(std::make_unique<MpsInput>(options.mps_dir));
 

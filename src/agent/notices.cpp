@@ -29,6 +29,7 @@ Result<void> Notices::follow(const Round& round) {
   if (grants_) say_of_grants(*round.offer);
   tell_withheld(*round.offer);
   tell_enforcers(*round.offer);
+  tell_driver(round.state);
   tell_mps(round);
   tell_claims(round.state.claims);
   told_ = round.offer;
@@ -54,6 +55,18 @@ void Notices::say_and_tell(const std::string& topic, const char* reason, const c
   if (!said_.is_news(topic, line)) return;
   log_.warn(line);
   tell({.warning = true, .reason = reason, .action = action, .note = line});
+}
+
+// Where they were not there from the beginning, nothing is advertised, and that is told.
+void Notices::tell_driver(const State& state) {
+  const auto& driver = state.driver;
+  const bool gone = state.config.uses_cdi() && driver.trouble && driver.were_there;
+  say_and_tell("driver", cluster::reason::kResourceWithheld, "Advertise",
+               gone
+                   ? fmt::format("the driver's files are gone, so the GPUs are unhealthy and their "
+                                 "CDI files are removed until they are there again: {}",
+                                 driver.trouble->message())
+                   : "");
 }
 
 void Notices::tell(const NodeNotice& notice) const {

@@ -49,6 +49,7 @@ class Notices final : public Follower {
   void tell(const NodeNotice& notice) const;
   void tell_withheld(const offer::Offer& offer) const;
   void tell_enforcers(const offer::Offer& offer) const;
+  void tell_driver(const State& state);
   void tell_mps(const Round& round);
   void tell_claims(const ClaimStanding& claims);
 

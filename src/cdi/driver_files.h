@@ -58,6 +58,9 @@ struct DriverFiles {
   // The major number of the nodes in /dev/nvidia-caps. nullopt: the kernel does not list it.
   std::optional<std::uint32_t> caps_major = {};
   std::map<gpu::PciAddress, DrmFiles> drm;
+  // Links among these files that lead to nothing, by path. They are in none of the lists: a
+  // container runtime that is to mount one makes no container at all.
+  std::vector<std::string> dangling = {};
   bool operator==(const DriverFiles&) const = default;
 };
 

@@ -66,14 +66,14 @@ std::string file_name(const std::string& path) {
 }
 
 // The folders with `file`. A folder that has several names (/lib64 -> /usr/lib64) appears once.
-std::vector<std::string> folders_with(const FsRoot& driver, const std::string& file) {
+std::vector<std::string> folders_with(const DriverRoots& roots, const std::string& file) {
   std::vector<std::string> folders;
   std::set<std::string> seen;
   for (const auto folder : kFolders) {
     const auto path = fmt::format("{}/{}", folder, file);
-    if (!driver.exists(path)) continue;
+    if (!is_there(roots, path)) continue;
     std::error_code error;
-    const auto real = std::filesystem::weakly_canonical(driver.resolve(path), error);
+    const auto real = std::filesystem::weakly_canonical(roots.driver.resolve(path), error);
     if (seen.insert(error ? path : real.string()).second) folders.emplace_back(folder);
   }
   return folders;
@@ -127,19 +127,22 @@ void add_expected_links(const std::string& library, const std::string& version,
   }
 }
 
-Result<void> add_folder(const FsRoot& driver, const std::string& folder, DriverFiles& files) {
-  ASSIGN_OR_RETURN(const auto entries, entries_of(driver, folder));
-  const auto links = links_in(driver, entries);
+Result<void> add_folder(const DriverRoots& roots, const std::string& folder, DriverFiles& files) {
+  ASSIGN_OR_RETURN(const auto entries, entries_of(roots.driver, folder));
+  const auto links = links_in(roots.driver, entries);
   for (const auto& path : entries) {
     const auto name = file_name(path);
-    if (versioned(name, files.driver_version)) {
+    const bool is_versioned = versioned(name, files.driver_version);
+    const bool is_explicit = std::ranges::find(kExplicit, name) != kExplicit.end();
+    if (!is_versioned && !is_explicit && !has_own_version(name)) continue;
+    if (!is_there(roots, path)) {
+      files.dangling.push_back(path);
+    } else if (is_versioned) {
       files.libraries.push_back(path);
       add_expected_links(name, files.driver_version, folder, files.library_links);
       add_links_to(name, folder, links, files.library_links);
-    } else if (has_own_version(name)) {
-      files.libraries.push_back(path);
-    } else if (std::ranges::find(kExplicit, name) != kExplicit.end()) {
-      files.explicit_libraries.push_back(path);
+    } else {
+      (is_explicit ? files.explicit_libraries : files.libraries).push_back(path);
     }
   }
   return {};
@@ -156,14 +159,14 @@ Result<std::vector<std::string>> entries_of(const FsRoot& root, const std::strin
   return paths;
 }
 
-Result<void> find_libraries(const FsRoot& driver, DriverFiles& files) {
+Result<void> find_libraries(const DriverRoots& roots, DriverFiles& files) {
   for (const std::string_view name : {"libcuda", "libnvidia-ml"}) {
     const auto file = fmt::format("{}.so.{}", name, files.driver_version);
-    const auto folders = folders_with(driver, file);
+    const auto folders = folders_with(roots, file);
     if (folders.empty()) {
       return fail(
           Code::kFailedPrecondition,
-          fmt::format("{} not found under the driver root {}", file, driver.root().string()),
+          fmt::format("{} not found under the driver root {}", file, roots.driver.root().string()),
           "CDI specifications need the driver's files: mount the host's driver root there "
           "(chart value nvidiaDriverRoot) or name where it is by --driver-root-ctr-path; "
           "or use --device-list-strategy envvar");
@@ -171,8 +174,8 @@ Result<void> find_libraries(const FsRoot& driver, DriverFiles& files) {
     if (name == "libcuda") files.cuda_folders = folders;
   }
   for (const auto& folder : files.cuda_folders) {
-    TRY(add_folder(driver, folder, files));
-    TRY(add_folder(driver, folder + "/vdpau", files));
+    TRY(add_folder(roots, folder, files));
+    TRY(add_folder(roots, folder + "/vdpau", files));
   }
   return {};
 }

@@ -4,11 +4,13 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "cdi/driver_files.h"
+#include "cdi/driver_roots.h"
 
 namespace tranche::cdi {
 
-// Fills cuda_folders, libraries, explicit_libraries and library_links for `files.driver_version`.
-Result<void> find_libraries(const FsRoot& driver, DriverFiles& files);
+// Fills cuda_folders, libraries, explicit_libraries and library_links for `files.driver_version`,
+// and adds to `dangling`.
+Result<void> find_libraries(const DriverRoots& roots, DriverFiles& files);
 
 // Absolute paths of the entries of `folder` (seen through `root`), by name. Empty when the folder
 // is not there. An error: it cannot be read; a specification without its files would take them from

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -22,6 +23,8 @@ constexpr auto kBinaryFolders = std::to_array<std::string_view>(
 constexpr auto kBinaries = std::to_array<std::string_view>(
     {"nvidia-smi", "nvidia-debugdump", "nvidia-persistenced", "nvidia-cuda-mps-control",
      "nvidia-cuda-mps-server", "nvidia-imex", "nvidia-imex-ctl", "nvidia-xconfig"});
+constexpr auto kConfigFolders = std::to_array<std::string_view>({"/etc", "/usr/share"});
+constexpr auto kSocketFolders = std::to_array<std::string_view>({"/run", "/var/run"});
 constexpr auto kSockets =
     std::to_array<std::string_view>({"nvidia-persistenced/socket", "nvidia-fabricmanager/socket"});
 
@@ -84,6 +87,7 @@ Result<void> find_nodes(const FsRoot& dev, DriverFiles& files) {
     for (const auto& path : paths) {
       const auto name = std::filesystem::path(path).filename().string();
       if (!name.starts_with(pattern.prefix) || dev.is_directory(path)) continue;
+      if (!dev.exists(path)) continue;  // a link that leads to nothing
       files.nodes[path] = numbers_of(dev.resolve(path));
     }
   }
@@ -126,27 +130,36 @@ Result<DrmFiles> drm_files_of(const DriverRoots& roots, const gpu::PciAddress& a
   return drm;
 }
 
-void find_binaries(const FsRoot& driver, DriverFiles& files) {
+// The file in the first of the folders that has it; nullopt: none has. Links that lead to nothing
+// are noted then.
+std::optional<std::string> find_in(const DriverRoots& roots,
+                                   std::span<const std::string_view> folders, std::string_view name,
+                                   std::vector<std::string>& dangling) {
+  std::vector<std::string> broken;
+  for (const auto folder : folders) {
+    auto path = fmt::format("{}/{}", folder, name);
+    if (is_there(roots, path)) return path;
+    if (is_dangling(roots, path)) broken.push_back(std::move(path));
+  }
+  std::ranges::move(broken, std::back_inserter(dangling));
+  return std::nullopt;
+}
+
+void find_binaries(const DriverRoots& roots, DriverFiles& files) {
   for (const auto name : kBinaries) {
-    for (const auto folder : kBinaryFolders) {
-      auto path = fmt::format("{}/{}", folder, name);
-      if (!driver.exists(path)) continue;
-      files.binaries.push_back(std::move(path));
-      break;
+    if (auto path = find_in(roots, kBinaryFolders, name, files.dangling)) {
+      files.binaries.push_back(*std::move(path));
     }
   }
 }
 
-void find_configs(const FsRoot& driver, DriverFiles& files) {
+void find_configs(const DriverRoots& roots, DriverFiles& files) {
   for (const auto& config : kConfigs) {
-    for (const std::string_view folder : {"/etc", "/usr/share"}) {
-      auto path = fmt::format("{}/{}", folder, config.name);
-      if (!driver.exists(path)) continue;
-      files.configs.push_back(
-          {.path = std::move(path),
-           .container_path = fmt::format("{}/{}", config.container_folder, config.name)});
-      break;
-    }
+    auto path = find_in(roots, kConfigFolders, config.name, files.dangling);
+    if (!path) continue;
+    files.configs.push_back(
+        {.path = *std::move(path),
+         .container_path = fmt::format("{}/{}", config.container_folder, config.name)});
   }
 }
 
@@ -172,27 +185,26 @@ Result<void> find_firmware(const DriverRoots& roots, const std::string& kernel,
     for (const auto& path : paths) {
       const auto name = std::filesystem::path(path).filename().string();
       if (!name.starts_with("gsp") || !name.ends_with(".bin")) continue;
-      if (seen.insert(path).second) files.firmware.push_back(path);
+      if (!seen.insert(path).second) continue;
+      (is_there(roots, path) ? files.firmware : files.dangling).push_back(path);
     }
   }
   return {};
 }
 
-void find_sockets(const FsRoot& driver, DriverFiles& files) {
+void find_sockets(const DriverRoots& roots, DriverFiles& files) {
   for (const auto socket : kSockets) {
-    for (const std::string_view folder : {"/run", "/var/run"}) {
-      auto path = fmt::format("{}/{}", folder, socket);
-      if (!driver.exists(path)) continue;
-      files.sockets.push_back(std::move(path));
-      break;
+    if (auto path = find_in(roots, kSocketFolders, socket, files.dangling)) {
+      files.sockets.push_back(*std::move(path));
     }
   }
-  if (driver.exists("/tmp/nvidia-mps")) files.sockets.emplace_back("/tmp/nvidia-mps");
+  if (is_there(roots, "/tmp/nvidia-mps")) files.sockets.emplace_back("/tmp/nvidia-mps");
 }
 
-void find_gds_files(const FsRoot& driver, DriverFiles& files) {
-  if (driver.is_directory("/run/udev")) files.gds_files.emplace_back("/run/udev");
-  if (driver.exists("/etc/cufile.json")) files.gds_files.emplace_back("/etc/cufile.json");
+void find_gds_files(const DriverRoots& roots, DriverFiles& files) {
+  for (const char* path : {"/run/udev", "/etc/cufile.json"}) {
+    if (is_there(roots, path)) files.gds_files.emplace_back(path);
+  }
 }
 
 }  // namespace
@@ -206,12 +218,12 @@ Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::strin
                                       std::span<const gpu::PciAddress> gpus) {
   DriverFiles files;
   files.driver_version = version;
-  TRY(find_libraries(roots.driver, files));
-  find_binaries(roots.driver, files);
-  find_configs(roots.driver, files);
+  TRY(find_libraries(roots, files));
+  find_binaries(roots, files);
+  find_configs(roots, files);
   TRY(find_firmware(roots, kernel, files));
-  find_sockets(roots.driver, files);
-  find_gds_files(roots.driver, files);
+  find_sockets(roots, files);
+  find_gds_files(roots, files);
   files.nodes_below_driver = has_nodes(roots.driver);
   files.imex_below_driver = roots.driver.is_directory("/dev/nvidia-caps-imex-channels");
   TRY(find_nodes(roots.dev, files));

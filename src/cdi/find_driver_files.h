@@ -7,16 +7,10 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "cdi/driver_files.h"
+#include "cdi/driver_roots.h"
 #include "gpu/ids.h"
 
 namespace tranche::cdi {
-
-// The roots of the folders, as this process sees them.
-struct DriverRoots {
-  FsRoot driver;  // the driver's installation: flags.plugin.containerDriverRoot
-  FsRoot dev;     // the folder whose /dev has the device nodes: find_dev_root()
-  FsRoot host;    // /sys
-};
 
 // `driver` when it has NVIDIA's nodes in a /dev of its own (a driver container's root, or the
 // host's), else `host`.

@@ -84,6 +84,90 @@ TEST_F(DriverFilesTest, MissingLibraryIsAnErrorWithARemedy) {
   }
 }
 
+// A runtime that is to mount a link that leads to nothing makes no container.
+TEST_F(DriverFilesTest, LinksThatLeadToNothingAreLeftOutAndTold) {
+  const std::vector<std::string> broken = {
+      kLib + "/libEGL.so",
+      kLib + "/libnvidia-nvvm.so." + kVersion,
+      kLib + "/libnvidia-nvvm70.so.4",
+      kLib + "/vdpau/libvdpau_nvidia.so." + kVersion,
+      "/usr/bin/nvidia-smi",
+      "/etc/vulkan/icd.d/nvidia_icd.json",
+      "/lib/firmware/nvidia/" + kVersion + "/gsp_tu10x.bin",
+      "/run/nvidia-persistenced/socket",
+  };
+  for (const auto& path : broken) link(path, "/nonexistent/x");
+  link(kLib + "/libnvidia-nvvm.so.4", "libnvidia-nvvm.so." + kVersion);
+  link("/dev/nvidia0", "/nonexistent/nvidia0");
+  link("/etc/cufile.json", "/nonexistent/x");
+  const auto files = find();
+  EXPECT_THAT(files.libraries,
+              ElementsAre(kLib + "/libcuda.so." + kVersion, kLib + "/libnvidia-ml.so." + kVersion));
+  EXPECT_THAT(files.library_links, ElementsAre("libcuda.so.1::" + kLib + "/libcuda.so"));
+  EXPECT_THAT(files.explicit_libraries, IsEmpty());
+  EXPECT_THAT(files.binaries, IsEmpty());
+  EXPECT_THAT(files.configs, IsEmpty());
+  EXPECT_THAT(files.firmware, IsEmpty());
+  EXPECT_THAT(files.sockets, IsEmpty());
+  EXPECT_THAT(files.gds_files, IsEmpty());
+  EXPECT_THAT(files.nodes, IsEmpty());
+  EXPECT_THAT(files.dangling, testing::UnorderedElementsAreArray(broken));
+}
+
+TEST_F(DriverFilesTest, ALibraryThatIsRequiredAndALinkToNothingIsMissing) {
+  const auto path = kLib + "/libcuda.so." + kVersion;
+  std::filesystem::remove(at(path));
+  link(path, "current/libcuda.so." + kVersion);
+  const auto files =
+      find_driver_files({.driver = root_, .dev = root_, .host = root_}, kVersion, "", {});
+  ASSERT_FALSE(files.has_value());
+  EXPECT_THAT(files.error().what, HasSubstr("libcuda.so." + kVersion + " not found"));
+  file(kLib + "/current/libcuda.so." + kVersion);
+  EXPECT_THAT(find().cuda_folders, ElementsAre(kLib));
+}
+
+// The runtime is on the host, so an absolute link is of the host and not of the driver root.
+TEST_F(DriverFilesTest, LinksAreFollowedAsTheHostFollowsThem) {
+  const FsRoot host(dir_.path() / "host");
+  const std::string name = kLib + "/libnvidia-nvvm.so." + kVersion;
+  file("/etc/alternatives/nvvm");
+  file("/host/opt/nvvm");
+  struct Case {
+    const char* name;
+    std::string driver_on_host, target;
+    bool there;
+  };
+  for (const auto& [text, on_host, target, there] : std::initializer_list<Case>{
+           {"relative", "/", "../../../etc/alternatives/nvvm", true},
+           {"relative, to nothing", "/", "../nvvm", false},
+           {"absolute, the driver is the host's", "/", "/etc/alternatives/nvvm", true},
+           {"absolute, within the driver's root", "/run/nvidia/driver",
+            "/run/nvidia/driver/etc/alternatives/nvvm", true},
+           {"absolute, out of it and to nothing", "/run/nvidia/driver", "/etc/alternatives/nvvm",
+            false},
+           {"absolute, out of it to the host's", "/run/nvidia/driver", "/opt/nvvm", true},
+           {"to itself", "/", name, false},
+       }) {
+    link(name, target);
+    const auto files = find_driver_files(
+        {.driver = root_, .dev = root_, .host = host, .driver_on_host = on_host}, kVersion, "", {});
+    ASSERT_TRUE(files.has_value()) << files.error().message();
+    EXPECT_EQ(files->libraries.size(), there ? 3U : 2U) << text;
+    EXPECT_EQ(files->dangling.size(), there ? 0U : 1U) << text;
+    std::filesystem::remove(at(name));
+  }
+}
+
+TEST_F(DriverFilesTest, AFolderBehindALinkIsFollowedToo) {
+  std::filesystem::create_directories(at("/usr"));
+  link("/usr/lib64", "/opt/driver/lib");
+  file("/opt/driver/lib/libcuda.so." + kVersion);
+  file("/opt/driver/lib/libnvidia-nvvm.so." + kVersion);
+  const auto files = find();
+  EXPECT_THAT(files.cuda_folders, ElementsAre("/usr/lib64", kLib));
+  EXPECT_THAT(files.dangling, IsEmpty());
+}
+
 // A specification without a folder's files would take them from the containers.
 TEST_F(DriverFilesTest, AFolderThatCannotBeReadIsNotEmpty) {
   link(kLib + "/vdpau", "vdpau");  // in a circle: it is there, and cannot be listed

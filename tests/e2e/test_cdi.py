@@ -167,3 +167,38 @@ def test_mig_instances_without_capability_nodes_are_unhealthy(node):
     agent = cdi_agent(here, "--mig-strategy=mixed")
     here.kubelet.wait("nvidia.com/mig-1g.5gb", capacity=2, allocatable=0)
     agent.wait_log("capability nodes of GPU instance .*mig-minors")
+
+
+def mounted(here) -> list:
+    spec = json.loads(spec_file(here).read_text())
+    return [mount["hostPath"] for mount in spec["containerEdits"]["mounts"]]
+
+
+def test_files_follow_the_driver(node):
+    """tests/data/reports/09-cdi-without-a-library."""
+    here = node("t4")
+    libraries = here.host / here.driver_root.lstrip("/") / "usr/lib/x86_64-linux-gnu"
+    [cuda] = libraries.glob("libcuda.so.5*")
+    version = cuda.name.removeprefix("libcuda.so.")
+    dangling = libraries / f"libnvidia-nvvm.so.{version}"
+    dangling.symlink_to("/nonexistent/x")
+    agent = cdi_agent(here, "--machine-interval=1s")
+    here.kubelet.wait(GPU, allocatable=1)
+    assert not [path for path in mounted(here) if not (here.host / path.lstrip("/")).exists()]
+    agent.wait_log(f"libnvidia-nvvm.so.{version} is a link that leads to no file")
+
+    ptx = libraries / f"libnvidia-ptxjitcompiler.so.{version}"
+    kept = {file: file.read_bytes() for file in (cuda, ptx)}
+    ptx.unlink()
+    agent.wait_log("libraries of the driver are gone")
+    wait_until(lambda: not [path for path in mounted(here) if path.endswith(ptx.name)], "a file without it")
+    here.kubelet.wait(GPU, allocatable=1)
+
+    cuda.unlink()
+    here.kubelet.wait(GPU, allocatable=0)
+    agent.wait_log(rf"the driver's files are gone.*{cuda.name} not found under the driver root")
+    assert not spec_file(here).exists()
+    for file, content in kept.items():
+        file.write_bytes(content)
+    here.kubelet.wait(GPU, allocatable=1)
+    assert {path.rsplit("/", 1)[1] for path in mounted(here)} >= {cuda.name, ptx.name}

@@ -215,7 +215,7 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
 
 // What is prepared is made anew where its files would be others now.
 void ClaimService::take_node(const Round& round) {
-  auto inputs = read_cdi_inputs(round.state, options_);
+  auto inputs = cdi_inputs(round.state, options_);
   bool anew = false;
   bool other_instances = false;
   {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "cdi/driver_files.h"
 #include "cdi/spec.h"
 #include "cluster/node_mode.h"
 #include "config/config.h"
@@ -31,6 +33,15 @@ struct NodeFacts {
   std::vector<std::string> control_nodes;
   std::vector<int> imex_channels;  // the configured channels that exist
   bool operator==(const NodeFacts&) const = default;
+};
+
+// The driver's files, of which CDI specifications are made. Only looked for where containers get
+// devices by CDI.
+struct DriverStanding {
+  std::shared_ptr<const cdi::DriverFiles> files;  // null: not looked for, or not there
+  std::optional<Error> trouble = {};              // why no specification can be made of them
+  bool were_there = false;                        // since this agent started
+  bool operator==(const DriverStanding&) const = default;
 };
 
 // Whether containers can be limited here. Only filled where a resource is offered with limits.
@@ -119,6 +130,7 @@ struct State {
   config::Config config;
   unsigned config_revision = 0;  // counts the configurations that took effect
   NodeFacts facts;
+  DriverStanding driver;
   LimitStanding limits;
   std::map<config::ResourceName, MpsStanding> mps;  // for each resource that MPS should share
   PromiseStanding promises;

@@ -15,10 +15,10 @@ namespace tranche::agent {
 struct CdiInputs {
   cdi::DriverFiles files;
   cdi::SpecOptions options;
-  std::vector<std::string> warnings;  // about --cdi-feature-flags
+  std::vector<std::string> warnings;  // about --cdi-feature-flags, and files that are left out
 };
 
-// Lists the driver's folders. `state` has a machine. Errors: as of cdi::find_driver_files().
-Result<CdiInputs> read_cdi_inputs(const State& state, const config::AgentOptions& options);
+// `state` has been looked at by DriverFilesInput. Errors: as of cdi::find_driver_files().
+Result<CdiInputs> cdi_inputs(const State& state, const config::AgentOptions& options);
 
 }  // namespace tranche::agent

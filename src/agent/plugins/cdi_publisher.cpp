@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "agent/plugins/cdi_inputs.h"
+#include "base/first_few.h"
 
 namespace tranche::agent {
 namespace {
 
+constexpr std::size_t kMostNames = 8;
 constexpr const char* kNoSpecFile = "unable to create cdi spec file";
 
 }  // namespace
@@ -19,7 +23,10 @@ CdiPublisher::CdiPublisher(config::AgentOptions options, const Log& log)
 Result<void> CdiPublisher::follow(const Round& round) {
   const bool wanted = round.state.config.uses_cdi();
   if (!wanted && !wrote_) return {};
-  auto specs = wanted ? make(round) : cdi::Specs();
+  // What stands in the files would keep a runtime from making any container.
+  const bool gone = wrote_ && round.state.driver.trouble.has_value();
+  if (wanted && round.state.driver.files != nullptr) say_what_is_gone(round.state.driver.files);
+  auto specs = wanted && !gone ? make(round) : cdi::Specs();
   auto wrote = specs ? write(*specs) : std::unexpected(specs.error());
   // NVIDIA's words, which its users search for.
   if (!wrote) return std::unexpected(std::move(wrote).error().with_context(kNoSpecFile));
@@ -39,6 +46,22 @@ Result<void> CdiPublisher::follow(const Round& round) {
   return {};
 }
 
+// Another version has others.
+void CdiPublisher::say_what_is_gone(const std::shared_ptr<const cdi::DriverFiles>& files) {
+  const auto before = std::exchange(files_, files);
+  if (before == nullptr || before->driver_version != files->driver_version) return;
+  std::vector<std::string> gone;
+  std::ranges::set_difference(before->libraries, files->libraries, std::back_inserter(gone));
+  std::erase_if(gone, [&](const std::string& path) {
+    return std::ranges::find(files->dangling, path) != files->dangling.end();
+  });
+  if (gone.empty()) return;
+  log_.warn(
+      fmt::format("CDI: libraries of the driver are gone, so containers that start from now on get "
+                  "none of them: {}; install the driver again",
+                  first_few(gone, kMostNames)));
+}
+
 // A container that was made without a CDI strategy in view has no such folder, and a root file
 // system that is read-only.
 Result<cdi::Written> CdiPublisher::write(const cdi::Specs& specs) const {
@@ -52,7 +75,7 @@ Result<cdi::Written> CdiPublisher::write(const cdi::Specs& specs) const {
 }
 
 Result<cdi::Specs> CdiPublisher::make(const Round& round) const {
-  ASSIGN_OR_RETURN(const auto inputs, read_cdi_inputs(round.state, options_));
+  ASSIGN_OR_RETURN(const auto inputs, cdi_inputs(round.state, options_));
   ASSIGN_OR_RETURN(auto specs, cdi::make_specs(*round.offer, *round.state.machine, inputs.files,
                                                inputs.options));
   specs.warnings.insert(specs.warnings.begin(), inputs.warnings.begin(), inputs.warnings.end());

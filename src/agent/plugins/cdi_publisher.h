@@ -1,10 +1,11 @@
 #pragma once
 // Keeps the node's CDI specification files in step with the offer, when a CDI strategy is
 // configured. NVIDIA's plugin writes them once, at start. This one rewrites them when the set of
-// devices changes, and removes the classes that are no longer wanted. Used from the agent's loop
-// only.
+// devices or the driver's files change, and removes the classes that are no longer wanted. Used
+// from the agent's loop only.
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,18 +24,22 @@ class CdiPublisher final : public Follower {
   CdiPublisher(config::AgentOptions options, const Log& log);
 
   // Writes the specifications of the offer before it is advertised. Without a CDI strategy, removes
-  // what this agent wrote. Errors: the driver's files are missing; the folder cannot be written.
+  // what this agent wrote, and also where the driver's files went that it named: then the devices
+  // are unhealthy (offer_what_cdi_can_name). Errors: the driver's files are missing from the
+  // beginning; the folder cannot be written.
   Result<void> follow(const Round& round) override;
   // The modes (offer/grant.h, cdi_modes) whose class has a device now.
   const std::vector<std::string>& modes() const { return modes_; }
 
  private:
   Result<cdi::Specs> make(const Round& round) const;
+  void say_what_is_gone(const std::shared_ptr<const cdi::DriverFiles>& files);
   Result<cdi::Written> write(const cdi::Specs& specs) const;
 
   config::AgentOptions options_;
   const Log& log_;
   FsRoot fs_;
+  std::shared_ptr<const cdi::DriverFiles> files_;  // of which the last specifications were made
   bool wrote_ = false;
   std::vector<std::string> modes_;
   std::vector<std::string> warned_;

@@ -1,0 +1,72 @@
+#include "agent/plugins/driver_files_input.h"
+
+#include <sys/utsname.h>
+
+#include <utility>
+
+#include "cdi/find_driver_files.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::chrono::seconds kEach{2};
+
+std::string kernel_release() {
+  utsname name{};
+  return ::uname(&name) == 0 ? std::string(name.release) : std::string();
+}
+
+}  // namespace
+
+DriverFilesInput::Asked DriverFilesInput::asked(const State& state) {
+  Asked asked{.driver_root = state.config.flags.plugin.container_driver_root,
+              .driver_on_host = state.config.flags.nvidia_driver_root,
+              .version = state.machine->driver_version,
+              .gpus = {}};
+  for (const auto& gpu : state.machine->gpus) asked.gpus.push_back(gpu.pci);
+  return asked;
+}
+
+void DriverFilesInput::look(const offer::Offer& /*wished*/, State& state) {
+  if (!always_ && !state.config.uses_cdi()) {
+    asked_.reset();
+    state.driver = {};
+    return;
+  }
+  auto now = asked(state);
+  if (asked_ == now && clock_.now() < looked_ + kEach) return;
+  const FsRoot host(options_.host_root);
+  const FsRoot driver(now.driver_root);
+  auto files = cdi::find_driver_files({.driver = driver,
+                                       .dev = cdi::find_dev_root(driver, host),
+                                       .host = host,
+                                       .driver_on_host = now.driver_on_host},
+                                      now.version, kernel_release(), now.gpus);
+  asked_ = std::move(now);
+  looked_ = clock_.now();
+  auto& known = state.driver;
+  if (!files) {
+    known.files = nullptr;
+    known.trouble = std::move(files).error();
+  } else if (known.files == nullptr || *known.files != *files) {
+    known = {.files = std::make_shared<const cdi::DriverFiles>(*std::move(files)),
+             .trouble = {},
+             .were_there = true};
+  }
+}
+
+std::string DriverFilesInput::trouble(const State& state) const {
+  return state.config.uses_cdi() && state.driver.trouble ? state.driver.trouble->message() : "";
+}
+
+offer::Offer offer_what_cdi_can_name(const State& state, offer::Offer offer) {
+  if (!state.config.uses_cdi() || !state.driver.trouble) return offer;
+  for (auto& resource : offer.resources) {
+    for (auto& device : resource.devices) {
+      if (device.healthy()) device.unhealthy_reason = state.driver.trouble->what;
+    }
+  }
+  return offer;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,45 @@
+#pragma once
+// Keeps what is known of the driver's files in step with the node: they are listed with each round
+// of the loop, at most once in two seconds, so a driver that is mounted late, upgraded in place or
+// taken away is seen at the next reading of the hardware. Folders are listed and links followed;
+// no watch would tell of a mount, nor of where a link leads.
+
+#include <chrono>
+#include <optional>
+
+#include "agent/loop/stage.h"
+#include "base/clock.h"
+#include "config/programs/agent_options.h"
+
+namespace tranche::agent {
+
+class DriverFilesInput final : public Input {
+ public:
+  // `always`: claims are served, whose containers get the files by CDI whatever the strategy is.
+  // `clock` outlives it.
+  DriverFilesInput(config::AgentOptions options, bool always, const Clock& clock)
+      : options_(std::move(options)), always_(always), clock_(clock) {}
+
+  void look(const offer::Offer& wished, State& state) override;
+  std::string trouble(const State& state) const override;
+
+ private:
+  // What the files depend on beside themselves.
+  struct Asked {
+    std::string driver_root, driver_on_host, version;
+    std::vector<gpu::PciAddress> gpus;
+    bool operator==(const Asked&) const = default;
+  };
+  static Asked asked(const State& state);
+
+  config::AgentOptions options_;
+  bool always_;
+  const Clock& clock_;
+  std::optional<Asked> asked_;
+  std::chrono::steady_clock::time_point looked_{};
+};
+
+// Without the files no container can be made: its devices are unhealthy until they are there.
+offer::Offer offer_what_cdi_can_name(const State& state, offer::Offer offer);
+
+}  // namespace tranche::agent
