@@ -225,7 +225,7 @@ def test_all_of_a_gpu_twice_is_not_advertised(node, library):
 def test_a_driver_that_does_not_tell_what_it_keeps(node, library):
     """What is used and nobody's is taken for it."""
     here = node("l20")
-    here.sim("fail", "--function=nvmlDeviceGetMemoryInfo_v2", "--error=NOT_SUPPORTED")
+    here.sim("fault", "fail", "--function=nvmlDeviceGetMemoryInfo_v2", "--error=NOT_SUPPORTED")
     limiting_agent(here, library, config=limited(4))
     here.kubelet.wait(GPU, allocatable=4)
     held(here, "a")
