@@ -150,6 +150,8 @@ Result<void> add_folder(const DriverRoots& roots, const std::string& folder, Dri
 
 }  // namespace
 
+std::span<const std::string_view> library_folders() { return kFolders; }
+
 Result<std::vector<std::string>> entries_of(const FsRoot& root, const std::string& folder) {
   std::vector<std::string> paths;
   const auto names = root.list(folder);

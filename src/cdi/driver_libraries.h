@@ -1,6 +1,9 @@
 #pragma once
 // The part of find_driver_files that finds libraries. Private to cdi/.
 
+#include <span>
+#include <string_view>
+
 #include "base/fs.h"
 #include "base/result.h"
 #include "cdi/driver_files.h"
@@ -11,6 +14,9 @@ namespace tranche::cdi {
 // Fills cuda_folders, libraries, explicit_libraries and library_links for `files.driver_version`,
 // and adds to `dangling`.
 Result<void> find_libraries(const DriverRoots& roots, DriverFiles& files);
+
+// Where libraries are looked for.
+std::span<const std::string_view> library_folders();
 
 // Absolute paths of the entries of `folder` (seen through `root`), by name. Empty when the folder
 // is not there. An error: it cannot be read; a specification without its files would take them from

@@ -4,12 +4,14 @@
 
 #include <utility>
 
+#include "cdi/driver_stamp.h"
 #include "cdi/find_driver_files.h"
 
 namespace tranche::agent {
 namespace {
 
 constexpr std::chrono::seconds kEach{2};
+constexpr std::chrono::minutes kLongest{1};
 
 std::string kernel_release() {
   utsname name{};
@@ -27,6 +29,14 @@ DriverFilesInput::Asked DriverFilesInput::asked(const State& state) {
   return asked;
 }
 
+bool DriverFilesInput::is_known(std::vector<FileIdentity> stamp) {
+  const bool same = stamp == stamp_;
+  const bool known = same && confirmed_;
+  confirmed_ = same;
+  stamp_ = std::move(stamp);
+  return known;
+}
+
 void DriverFilesInput::look(const offer::Offer& /*wished*/, State& state) {
   if (!always_ && !state.config.uses_cdi()) {
     asked_.reset();
@@ -37,14 +47,18 @@ void DriverFilesInput::look(const offer::Offer& /*wished*/, State& state) {
   if (asked_ == now && clock_.now() < looked_ + kEach) return;
   const FsRoot host(options_.host_root);
   const FsRoot driver(now.driver_root);
-  auto files = cdi::find_driver_files({.driver = driver,
-                                       .dev = cdi::find_dev_root(driver, host),
-                                       .host = host,
-                                       .driver_on_host = now.driver_on_host},
-                                      now.version, kernel_release(), now.gpus);
-  asked_ = std::move(now);
-  looked_ = clock_.now();
+  const cdi::DriverRoots roots{.driver = driver,
+                               .dev = cdi::find_dev_root(driver, host),
+                               .host = host,
+                               .driver_on_host = now.driver_on_host};
   auto& known = state.driver;
+  const bool as_before = std::exchange(asked_, now) == now;
+  looked_ = clock_.now();
+  const bool unchanged =
+      known.files != nullptr && is_known(cdi::stamp_of(roots, *known.files)) && as_before;
+  if (unchanged && looked_ < listed_ + kLongest) return;
+  listed_ = looked_;
+  auto files = cdi::find_driver_files(roots, now.version, kernel_release(), now.gpus);
   if (!files) {
     known.files = nullptr;
     known.trouble = std::move(files).error();

@@ -1,14 +1,18 @@
 #pragma once
-// Keeps what is known of the driver's files in step with the node: they are listed with each round
-// of the loop, at most once in two seconds, so a driver that is mounted late, upgraded in place or
-// taken away is seen at the next reading of the hardware. Folders are listed and links followed;
-// no watch would tell of a mount, nor of where a link leads.
+// Keeps what is known of the driver's files in step with the node: they are looked at with each
+// round of the loop, at most once in two seconds, so a driver that is mounted late, upgraded in
+// place or taken away is seen at the next reading of the hardware. No watch would tell of a mount,
+// nor of where a link leads. Folders are only listed where stat(2) tells of a change
+// (cdi/driver_stamp.h), and each minute.
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "agent/loop/stage.h"
 #include "base/clock.h"
+#include "base/file_identity.h"
 #include "config/programs/agent_options.h"
 
 namespace tranche::agent {
@@ -31,12 +35,17 @@ class DriverFilesInput final : public Input {
     bool operator==(const Asked&) const = default;
   };
   static Asked asked(const State& state);
+  // Whether the files need no listing: they were listed with this stamp, twice, for what happens
+  // while they are listed may not show.
+  bool is_known(std::vector<FileIdentity> stamp);
 
   config::AgentOptions options_;
   bool always_;
   const Clock& clock_;
   std::optional<Asked> asked_;
-  std::chrono::steady_clock::time_point looked_{};
+  std::chrono::steady_clock::time_point looked_{}, listed_{};
+  std::vector<FileIdentity> stamp_;
+  bool confirmed_ = false;
 };
 
 // Without the files no container can be made: its devices are unhealthy until they are there.

@@ -174,6 +174,26 @@ TEST(DriverFilesInput, FilesAreLookedForAtMostOnceInTwoSecondsAndTheSameAreTheSa
   EXPECT_EQ(node.state.driver.files, files);
 }
 
+TEST(DriverFilesInput, WhatWasQuietForLongIsSeenToo) {
+  Node node;
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(node.round());
+  node.remove("libnvidia-nvvm");
+  ASSERT_TRUE(node.round());
+  EXPECT_THAT(node.file(), Not(HasSubstr("libnvidia-nvvm")));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(node.round());
+  std::filesystem::create_symlink(node.dir.path() / "elsewhere", node.at("libnvidia-nvvm"));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(node.round());
+  std::ofstream(node.dir.path() / "elsewhere") << "x";
+  node.clock.advance(std::chrono::minutes(1));
+  ASSERT_TRUE(node.round());
+  EXPECT_THAT(node.state.driver.files->dangling, testing::SizeIs(1))
+      << "of the host's path, which the driver root has not";
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(node.round());
+  node.remove("libcuda");
+  ASSERT_TRUE(node.round());
+  EXPECT_NE(node.unhealthy(), "");
+}
+
 TEST(DriverFilesInput, WithoutACdiStrategyNothingIsLookedFor) {
   Node node;
   node.remove("libcuda");
