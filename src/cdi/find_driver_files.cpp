@@ -23,32 +23,35 @@ constexpr auto kBinaryFolders = std::to_array<std::string_view>(
 constexpr auto kBinaries = std::to_array<std::string_view>(
     {"nvidia-smi", "nvidia-debugdump", "nvidia-persistenced", "nvidia-cuda-mps-control",
      "nvidia-cuda-mps-server", "nvidia-imex", "nvidia-imex-ctl", "nvidia-xconfig"});
-constexpr auto kConfigFolders = std::to_array<std::string_view>({"/etc", "/usr/share"});
 constexpr auto kSocketFolders = std::to_array<std::string_view>({"/run", "/var/run"});
 constexpr auto kSockets =
     std::to_array<std::string_view>({"nvidia-persistenced/socket", "nvidia-fabricmanager/socket"});
 
-// Files for graphics, which are searched in /etc and /usr/share, and the folder where the container
-// expects them.
-struct ConfigFile {
-  std::string_view name, container_folder;
-};
-constexpr auto kConfigs = std::to_array<ConfigFile>({
-    {"glvnd/egl_vendor.d/10_nvidia.json", "/usr/share"},
-    {"egl/egl_external_platform.d/15_nvidia_gbm.json", "/usr/share"},
-    {"egl/egl_external_platform.d/10_nvidia_wayland.json", "/usr/share"},
-    {"egl/egl_external_platform.d/09_nvidia_wayland2.json", "/usr/share"},
-    {"egl/egl_external_platform.d/20_nvidia_xcb.json", "/usr/share"},
-    {"egl/egl_external_platform.d/20_nvidia_xlib.json", "/usr/share"},
-    {"nvidia/nvoptix.bin", "/usr/share"},
-    {"X11/xorg.conf.d/10-nvidia.conf", "/usr/share"},
-    {"X11/xorg.conf.d/nvidia-drm-outputclass.conf", "/usr/share"},
-    {"OpenCL/vendors/nvidia.icd", "/etc"},
-    {"vulkan/icd.d/nvidia_icd.json", "/etc"},
-    {"vulkan/icd.d/nvidia_icd.x86_64.json", "/etc"},
-    {"vulkan/icd.d/nvidia_icd.aarch64.json", "/etc"},
-    {"vulkan/icd.d/nvidia_layers.json", "/etc"},
-    {"vulkan/implicit_layer.d/nvidia_layers.json", "/etc"},
+// Files for graphics. Containers have them where they were found, in each of these folders.
+constexpr auto kConfigFolders =
+    std::to_array<std::string_view>({"/etc", "/usr/local/share", "/usr/share"});
+constexpr auto kConfigs = std::to_array<std::string_view>({
+    "glvnd/egl_vendor.d/10_nvidia.json",
+    "egl/egl_external_platform.d/15_nvidia_gbm.json",
+    "egl/egl_external_platform.d/10_nvidia_wayland.json",
+    "egl/egl_external_platform.d/09_nvidia_wayland2.json",
+    "egl/egl_external_platform.d/20_nvidia_xcb.json",
+    "egl/egl_external_platform.d/20_nvidia_xlib.json",
+    "nvidia/nvoptix.bin",
+    "X11/xorg.conf.d/10-nvidia.conf",
+    "X11/xorg.conf.d/nvidia-drm-outputclass.conf",
+    "OpenCL/vendors/nvidia.icd",
+});
+// Those of Vulkan, of which containers have the first that is found, in /etc. On GKE they lie in
+// the driver's root itself.
+constexpr auto kVulkanFolders =
+    std::to_array<std::string_view>({"/etc", "/usr/local/share", "/usr/share", ""});
+constexpr auto kVulkan = std::to_array<std::string_view>({
+    "vulkan/icd.d/nvidia_icd.json",
+    "vulkan/icd.d/nvidia_icd.x86_64.json",
+    "vulkan/icd.d/nvidia_icd.aarch64.json",
+    "vulkan/icd.d/nvidia_layers.json",
+    "vulkan/implicit_layer.d/nvidia_layers.json",
 });
 
 // Folders of device nodes, and the prefix of the nodes' names.
@@ -154,12 +157,17 @@ void find_binaries(const DriverRoots& roots, DriverFiles& files) {
 }
 
 void find_configs(const DriverRoots& roots, DriverFiles& files) {
-  for (const auto& config : kConfigs) {
-    auto path = find_in(roots, kConfigFolders, config.name, files.dangling);
-    if (!path) continue;
-    files.configs.push_back(
-        {.path = *std::move(path),
-         .container_path = fmt::format("{}/{}", config.container_folder, config.name)});
+  for (const auto name : kConfigs) {
+    for (const auto& folder : kConfigFolders) {
+      const auto path = find_in(roots, {&folder, 1}, name, files.dangling);
+      if (path) files.configs.push_back({.path = *path, .container_path = *path});
+    }
+  }
+  for (const auto name : kVulkan) {
+    if (auto path = find_in(roots, kVulkanFolders, name, files.dangling)) {
+      files.configs.push_back(
+          {.path = *std::move(path), .container_path = fmt::format("/etc/{}", name)});
+    }
   }
 }
 
@@ -216,6 +224,11 @@ FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host) {
 Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::string& version,
                                       const std::string& kernel,
                                       std::span<const gpu::PciAddress> gpus) {
+  if (version.empty()) {
+    return fail(Code::kFailedPrecondition,
+                "the driver does not tell its version, by which its libraries are found",
+                "see nvidia-smi on the node, or use --device-list-strategy envvar");
+  }
   DriverFiles files;
   files.driver_version = version;
   TRY(find_libraries(roots, files));

@@ -19,7 +19,7 @@ FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host);
 // `version`: the driver's, "570.158.01". `kernel`: the running kernel's release, may be empty
 // (firmware may lie in a folder of that name). `gpus`: the GPUs whose display files are wanted.
 // kFailedPrecondition: libcuda.so.<version> or libnvidia-ml.so.<version> is not under the driver
-// root, so containers could not use a GPU.
+// root, so containers could not use a GPU; or `version` is empty.
 Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::string& version,
                                       const std::string& kernel,
                                       std::span<const gpu::PciAddress> gpus);

@@ -242,6 +242,31 @@ TEST_F(DriverFilesTest, BinariesConfigsFirmwareSockets) {
                           "/tmp/nvidia-mps"));
 }
 
+TEST_F(DriverFilesTest, ConfigsStandWhereTheyWereFoundAndThoseOfVulkanInEtc) {
+  file("/etc/egl/egl_external_platform.d/15_nvidia_gbm.json");
+  file("/usr/share/egl/egl_external_platform.d/15_nvidia_gbm.json");
+  file("/usr/local/share/OpenCL/vendors/nvidia.icd");
+  file("/vulkan/icd.d/nvidia_icd.json");
+  file("/usr/share/vulkan/icd.d/nvidia_icd.x86_64.json");
+  file("/vulkan/icd.d/nvidia_icd.x86_64.json");
+  const auto same = [](const std::string& path) { return PlacedFile{path, path}; };
+  EXPECT_THAT(
+      find().configs,
+      ElementsAre(same("/etc/egl/egl_external_platform.d/15_nvidia_gbm.json"),
+                  same("/usr/share/egl/egl_external_platform.d/15_nvidia_gbm.json"),
+                  same("/usr/local/share/OpenCL/vendors/nvidia.icd"),
+                  PlacedFile{"/vulkan/icd.d/nvidia_icd.json", "/etc/vulkan/icd.d/nvidia_icd.json"},
+                  PlacedFile{"/usr/share/vulkan/icd.d/nvidia_icd.x86_64.json",
+                             "/etc/vulkan/icd.d/nvidia_icd.x86_64.json"}));
+}
+
+TEST_F(DriverFilesTest, AVersionThatIsUnknownIsNamed) {
+  const auto files = find_driver_files({.driver = root_, .dev = root_, .host = root_}, "", "", {});
+  ASSERT_FALSE(files.has_value());
+  EXPECT_EQ(files.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(files.error().what, HasSubstr("does not tell its version"));
+}
+
 TEST_F(DriverFilesTest, Nodes) {
   for (const std::string path :
        {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-caps/nvidia-cap21", "/dev/nvidia-fs0",

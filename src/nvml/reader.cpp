@@ -72,7 +72,8 @@ Result<Reader::System> Reader::read_system(const std::shared_ptr<Session>& sessi
   };
   auto answer = std::make_shared<Answer>();
   if (system_) answer->system = *system_;
-  const bool first = !system_.has_value();
+  // What a driver does not tell is asked again.
+  const bool first = !system_ || system_->driver_version.empty();
   const auto outcome = connection_->pool().run(
       {.key = "nvml", .work = [session, answer, first](Progress& progress) {
          Calls call(session->api(), progress);
@@ -84,6 +85,7 @@ Result<Reader::System> Reader::read_system(const std::shared_ptr<Session>& sessi
            return;
          }
          if (!first) return;
+         system.warnings.clear();
          char version[kStringSize] = {};
          if (const Return result = call(api.nvmlSystemGetDriverVersion, version, kStringSize);
              result != kSuccess) {

@@ -137,6 +137,17 @@ def test_instances_count_for_the_gpu_that_they_are_on(node):
             assert picked in gpu, "beside the one that is taken"
 
 
+@difference("devices-order")
+def test_indices_keep_the_order_of_the_request(node):
+    here = node("a100-40gb-x4")
+    here.agent("--device-id-strategy=index", config=sharing(2))
+    here.kubelet.wait(GPU, allocatable=8)
+    uuids = here.uuids()
+    for order in ([3, 1, 2], [0, 2, 3], [2, 0, 1]):
+        answer = here.kubelet.allocate(GPU, [f"{uuids[i]}::0" for i in order])
+        assert answer["envs"]["NVIDIA_VISIBLE_DEVICES"] == ",".join(map(str, order))
+
+
 @difference("health-xid-0")
 def test_xid_0_in_the_list_is_xid_0(node):
     here = node("l20")
@@ -264,7 +275,36 @@ def test_the_file_names_what_is_advertised(node):
     assert all("hostPath" not in one for one in nodes(spec["containerEdits"]).values())
 
 
-@difference("cdi-links", "cdi-sandboxutils", "cdi-xorg", "cdi-coherent")
+@difference("cdi-empty-root")
+def test_an_empty_root_of_the_driver_is_the_hosts(node):
+    here = node("l20")
+    driver = f"--driver-root-ctr-path={here.host}{here.driver_root}"
+    here.agent("--device-list-strategy=cdi-cri", "--driver-root=", driver)
+    here.kubelet.wait(GPU, allocatable=1)
+    mounts = gpu_file(here)["containerEdits"]["mounts"]
+    assert mounts and all(one["hostPath"] == one["containerPath"] for one in mounts)
+
+
+@difference("cdi-driver-version")
+def test_without_the_drivers_version_there_is_no_file(node):
+    here = node("l20")
+    here.sim("fault", "fail", "--function", "nvmlSystemGetDriverVersion", "--error", "UNKNOWN")
+    agent = cdi_agent(here, "--machine-interval=100ms")
+    agent.wait_log("E unable to create cdi spec file: the driver does not tell its version")
+    assert here.kubelet.node() == {}
+    here.sim("clear")
+    here.kubelet.wait(GPU, allocatable=1)
+
+
+@difference("cdi-no-gpus")
+def test_without_gpus_there_is_no_file_and_the_agent_waits(node):
+    here = node("none")
+    agent = cdi_agent(here)
+    agent.wait_log("No devices found. Waiting indefinitely.")
+    assert agent.running() and not spec_file(here).exists()
+
+
+@difference("cdi-links", "cdi-sandboxutils", "cdi-xorg", "cdi-coherent", "cdi-more-files")
 def test_which_files_of_the_driver_the_file_names(node):
     here = node("l20")
     root = here.host / here.driver_root.lstrip("/")
@@ -275,12 +315,16 @@ def test_which_files_of_the_driver_the_file_names(node):
     module = root / "usr/lib/xorg/modules/drivers/nvidia_drv.so"
     module.parent.mkdir(parents=True)
     module.write_bytes(b"a module")
+    (root / "usr/bin/nvidia-xconfig").write_text("may not be executed")
+    (root / "tmp/nvidia-mps").mkdir(parents=True)
     agent = cdi_agent(here, "--cdi-feature-flags=enable-coherent-annotations")
     here.kubelet.wait(GPU, allocatable=1)
     text = spec_file(here).read_text()
     # Of the links in the folder, not of names inside the libraries.
     assert "libnvidia-made-up.so.570.158.01::" in text and "/libnvidia-made-up.so.7" in text
     assert "nvidia_drv.so" not in text and "annotations" not in text
+    places = {one["containerPath"] for one in json.loads(text)["containerEdits"]["mounts"]}
+    assert {"/usr/bin/nvidia-xconfig", "/tmp/nvidia-mps"} <= places
     agent.wait_log("CDI feature flag enable-coherent-annotations: not supported")
 
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
 
 #include "config/go_values.h"
 
@@ -156,7 +155,7 @@ std::optional<Interval> count_of_nanoseconds(const yaml::Node& node) {
   if (const auto count = yaml::as_int(node)) return Interval{std::chrono::nanoseconds(*count)};
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   const auto number = as_float(node);
-  if (!number || !(std::fabs(*number) < kLimit)) return std::nullopt;
+  if (!number || !(*number >= -kLimit && *number < kLimit)) return std::nullopt;
   return Interval{std::chrono::nanoseconds(static_cast<std::int64_t>(*number))};
 }
 
