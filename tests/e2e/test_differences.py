@@ -1,6 +1,6 @@
 """Rows of docs/differences.md that no other test shows: what ours does, on a simulated machine. What NVIDIA's
 programs do was seen by running v0.20.0 on the same machines, and stands in the table.
-tests/docs/test_differences.py compares the table with the marks."""
+tests/docs/test_difference_table.py compares the table with the marks."""
 
 import json
 import os
