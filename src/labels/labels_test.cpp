@@ -270,6 +270,9 @@ TEST(MakeLabels, NothingKnownOfMemoryOrCapability) {
   for (const std::string key : {"gpu.memory", "gpu.family", "gpu.compute.major"}) {
     EXPECT_EQ(label(set, key), "(absent)") << key;
   }
+  // As with NVIDIA's feature discovery, less than a MiB is nothing known.
+  machine.gpus[0].memory = Bytes{1'047'552};
+  EXPECT_EQ(label(labels_of(machine, {}), "gpu.memory"), "(absent)");
 }
 
 TEST(MakeLabels, SeveralModels) {
