@@ -39,6 +39,44 @@ void let_go(std::uint64_t handle) {
   (gone.is_held_elsewhere ? give_back_once_told : give_back)(gone.held.part(), gone.held.bytes());
 }
 
+// Whose part memory counts for that another process made, or this one before it let go of it;
+// nullptr: of the host, or of nobody's.
+const Part* part_of_import(std::uint64_t handle) {
+  struct {
+    AllocationProperties known;
+    std::uint64_t others[8];  // the driver writes more of them
+  } properties{};
+  if (!has_tenants() ||
+      driver.cuMemGetAllocationPropertiesFromHandle(&properties, handle) != kSuccess)
+    return nullptr;
+  const int device = device_of(properties.known.location);
+  if (device < 0) return nullptr;
+  const Part& part = part_of_device(device);
+  const bool is_limited =
+      part.rule == Part::Rule::kTenant &&
+      part.policy().memory_limit.load(std::memory_order_relaxed) != wire::kNoLimit;
+  // Where NVML was never read nothing would end it.
+  return is_limited && part.policy().readings.load(std::memory_order_relaxed) != 0 ? &part
+                                                                                   : nullptr;
+}
+
+// Memory that was imported is mapped. It is its maker's, or nobody's any more: then it is this
+// process's from here on, and NVML tells so. It is charged until then, marked as let go (let_go.h):
+// who finds no room waits for NVML, and what is true decides.
+int map_import(CUdeviceptr address, size_t bytes, std::uint64_t handle, const Part& part,
+               int status) {
+  if (status != kSuccess) {
+    give_back(part, bytes);
+    return status;
+  }
+  // From here on it is known, and not charged again however often it is mapped.
+  if (physicals.put(handle, {{part, 0, nullptr}, 1, 1, false})) {
+    mappings.put(address, {handle, bytes});
+  }
+  give_back_once_told(part, bytes);
+  return status;
+}
+
 template <class Address, class Call, class Free>
 int allocate_linear(Address* address, std::uint64_t bytes, Call call, Free free) {
   if (address == nullptr || bytes == 0) return call();
@@ -368,7 +406,10 @@ int cuMemRetainAllocationHandle(void* handle, void* address) {
 int cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, std::uint64_t handle,
              std::uint64_t flags) {
   const bool is_known = physicals.with(handle, [](Physical& p) { return ++p.mappings != 0; });
+  const Part* import = is_known ? nullptr : part_of_import(handle);
+  if (import != nullptr) import->ledger().charge_anyway(import->device, bytes);
   const int status = driver.cuMemMap(address, bytes, offset, handle, flags);
+  if (import != nullptr) return map_import(address, bytes, handle, *import, status);
   if (!is_known) return status;
   if (status == kSuccess) {
     mappings.put(address, {handle, bytes});

@@ -244,6 +244,28 @@ for _ in range(3):
 """)
 
 
+def test_memory_that_is_imported_after_its_owner_let_it_go_is_the_tenants_at_once(container):
+    """Only a descriptor held it, and nobody was charged. NVML sees it as soon as it is imported, and tells later."""
+    run(container, SHARING + """
+handle = ok(cu.cuMemCreate(700 * MiB, properties, 0))
+fd = export(handle)
+ok(cu.cuMemRelease(handle))
+wait_for(lambda: not is_refused(700 * MiB))
+address = ok(cu.cuMemAddressReserve(700 * MiB, 0, 0, 0))
+for _ in range(3):
+    handle = opened(fd)
+    ok(cu.cuMemMap(address, 700 * MiB, 0, handle, 0))
+    assert is_refused(500 * MiB)
+    ok(cu.cuMemUnmap(address, 700 * MiB))
+    ok(cu.cuMemMap(address, 700 * MiB, 0, handle, 0))
+    for_seconds(1, lambda: is_refused(500 * MiB))
+    assert not is_refused(10 * MiB)
+    ok(cu.cuMemUnmap(address, 700 * MiB))
+    ok(cu.cuMemRelease(handle))
+    wait_for(lambda: not is_refused(700 * MiB))
+""")
+
+
 OWNER = """
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
 importer = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=theirs.fileno())
