@@ -122,3 +122,37 @@ def test_the_container_has_its_part_however_many_processes_it_has(here, tranches
     # Without the limiter MPS holds each process.
     alone = here.client(answer["envs"]).joined()
     assert alone("allocate", part + 1000) == OUT_OF_MEMORY
+
+
+def descends(pid: int) -> list:
+    """The process and those that it descends from."""
+    line = [pid]
+    while line[-1] > 1:
+        stat = pathlib.Path(f"/proc/{line[-1]}/stat").read_text()
+        line.append(int(stat[stat.rindex(")") + 2 :].split()[1]))
+    return line
+
+
+def test_the_kernel_tells_whose_the_daemons_and_servers_are(here):
+    """What the arbiter knows MPS servers by (decision 48)."""
+    here.agent(config=mps(entry("gpu", 4)))
+    supervisor = here.supervisor()
+    here.node.kubelet.wait(GPU, allocatable=4)
+    [uuid] = here.node.uuids()
+    here.client(granted(here, [f"{uuid}::0"])).joined()("allocate", 100)
+
+    inode = (here.dir / ".supervisor.lock").stat().st_ino
+    locks = [line.split() for line in pathlib.Path("/proc/locks").read_text().splitlines()]
+    [holder] = [int(lock[4]) for lock in locks if lock[1] == "FLOCK" and lock[5].endswith(f":{inode}")]
+    assert holder == supervisor.pid
+    assert holder in descends(here.pid(GPU))
+    names = {pid: (pathlib.Path("/proc") / pid / "comm") for pid in os.listdir("/proc") if pid.isdigit()}
+    pipe = f"CUDA_MPS_PIPE_DIRECTORY={here.pipe(GPU)}".encode()
+    servers = [
+        int(pid)
+        for pid, name in names.items()
+        if name.exists()
+        and name.read_text().startswith("nvidia-cuda-mps")
+        and pipe in (name.parent / "environ").read_bytes()
+    ]
+    assert servers and all(holder in descends(pid) for pid in servers), servers
