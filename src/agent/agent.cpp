@@ -338,10 +338,7 @@ void Agent::on_config_change() {
 }
 
 // Whether this node can obey `config`. After an error nothing has changed.
-Result<void> Agent::take_config(const config::Config& config) {
-  TRY(cdi::check_hook_program(config, settings_.options.cdi_disable_hooks));
-  return take_imex_channels(config);
-}
+Result<void> Agent::take_config(const config::Config& config) { return take_imex_channels(config); }
 
 // Finds the IMEX channels that `config` names. After an error nothing has changed.
 Result<void> Agent::take_imex_channels(const config::Config& config) {

@@ -10,7 +10,6 @@
 #include "agent/health/health_reporter.h"
 #include "agent/mig_parts.h"
 #include "agent/node/node_turn.h"
-#include "cdi/make_specs.h"
 #include "cluster/mig_change.h"
 #include "cluster/reasons.h"
 #include "host/boot_id.h"
@@ -48,8 +47,7 @@ Result<void> check_machine(const config::Config& config, const config::AgentOpti
   // the reader.
   const auto& driver_root = config.flags.plugin.container_driver_root;
   const bool loadable = !config.uses_cdi() || nvml::Library::load(driver_root).has_value();
-  TRY(config::validate_on_machine(config, {.nvml_loadable = loadable}));
-  return cdi::check_hook_program(config, options.cdi_disable_hooks);
+  return config::validate_on_machine(config, {.nvml_loadable = loadable});
 }
 
 // Where feature labels go. A wish for NodeFeature objects (useNodeFeatureAPI) counts only where no

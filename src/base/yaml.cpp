@@ -14,6 +14,8 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "base/utf8.h"
+
 namespace tranche::yaml {
 namespace {
 
@@ -228,6 +230,23 @@ std::optional<std::int64_t> whole_float(std::string_view text) {
   return static_cast<std::int64_t>(value);
 }
 
+// Control characters, NUL among them, and what is no UTF-8: none is text in YAML.
+Result<void> check_text(std::string_view text, std::string_view name) {
+  int line = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto step = utf8_step(text.substr(at));
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (!step.is_valid || (byte < ' ' && byte != '\t' && byte != '\n' && byte != '\r')) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("{}:{}: byte {:#04x} here is no text", name, line, byte),
+                  "write the file in UTF-8");
+    }
+    if (byte == '\n') ++line;
+    at += step.length;
+  }
+  return {};
+}
+
 // Runs `read`, and makes an error of what it throws.
 template <class Read>
 Result<void> guarded(std::string_view name, const Read& read) {
@@ -243,6 +262,23 @@ Result<void> guarded(std::string_view name, const Read& read) {
     return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
   }
   return {};
+}
+
+// Where the stream goes on with what is not read; 0: nothing but empty documents follows.
+int next_line(YAML::Parser& parser, std::size_t nodes) {
+  try {
+    for (;;) {
+      Document document;
+      TreeBuilder builder(document, nodes);
+      if (!parser.HandleNextDocument(builder)) return 0;
+      nodes = builder.nodes();
+      if (document.root.kind != Kind::kNull) return document.root.line;
+    }
+  } catch (const Refused& refused) {
+    return refused.line;
+  } catch (const YAML::Exception& error) {
+    return error.mark.is_null() ? 1 : error.mark.line + 1;
+  }
 }
 
 }  // namespace
@@ -266,18 +302,33 @@ const Node* Node::find(std::string_view key) const {
   return found == entries.end() ? nullptr : &found->value;
 }
 
+bool says_nothing(const Node& root) {
+  const auto is_empty = [](const Entry& entry) {
+    const auto& value = entry.value;
+    return value.kind == Kind::kNull || (value.kind == Kind::kMap && value.entries.empty());
+  };
+  return root.kind == Kind::kNull ||
+         (root.kind == Kind::kMap && std::ranges::all_of(root.entries, is_empty));
+}
+
+bool says_nothing(std::string_view text) {
+  const auto document = parse(text, "");
+  return document && says_nothing(document->root);
+}
+
 Result<Document> parse(std::string_view text, std::string_view name) {
+  TRY(check_text(text, name));
   Document document;
   TreeBuilder builder(document);
-  TRY(guarded(name, [&] {
-    std::istringstream stream{std::string(text)};
-    YAML::Parser parser(stream);
-    parser.HandleNextDocument(builder);
-  }));
+  std::istringstream stream{std::string(text)};
+  std::optional<YAML::Parser> parser;
+  TRY(guarded(name, [&] { parser.emplace(stream).HandleNextDocument(builder); }));
+  document.next_line = next_line(*parser, builder.nodes());
   return document;
 }
 
 Result<std::vector<Document>> parse_all(std::string_view text, std::string_view name) {
+  TRY(check_text(text, name));
   std::vector<Document> documents;
   TRY(guarded(name, [&] {
     std::istringstream stream{std::string(text)};

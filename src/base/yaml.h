@@ -4,7 +4,9 @@
 //
 // yaml-cpp's own tree keeps the first of two equal keys in silence, does not merge `<<`, and loses
 // the difference between 4 and '4'. So this tree is built from yaml-cpp's events:
-// - parse() reads only the first document of a stream, as NVIDIA's parser does.
+// - parse() reads only the first document of a stream, as NVIDIA's parser does, and notes where
+//   another one begins.
+// - What is no text is refused with its line: yaml-cpp takes some control characters for the end.
 // - If a key occurs twice, the last one wins, as in NVIDIA's parser, and the Document notes it.
 // - `<<: *anchor` and `<<: [*a, *b]` are merged. Keys that are written out win over merged ones.
 // - Aliases are expanded up to kMaxNodes nodes in all, so a "billion laughs" file is refused. What
@@ -57,15 +59,23 @@ struct DuplicateKey {
 struct Document {
   Node root;  // kNull for an empty document
   std::vector<DuplicateKey> duplicates;
+  // Of parse(): where another document begins that says something, and is not read; 0: none does.
+  int next_line = 0;
 };
+
+// Whether a document says nothing: it is empty, or null, or a mapping whose keys have nothing under
+// them. So is what is all comments. Every reader of a file that somebody writes asks this.
+bool says_nothing(const Node& root);
+// The same of a text's first document. A text that cannot be read says something.
+bool says_nothing(std::string_view text);
 
 inline constexpr std::size_t kMaxNodes = 100'000;
 
 // The hint of every error of parse().
 inline constexpr std::string_view kRemedy = "correct the YAML";
 
-// Messages begin with `name`: "name:line: what". kInvalidArgument: broken YAML, a key that is no
-// scalar, an unknown alias, or too many nodes.
+// Messages begin with `name`: "name:line: what". kInvalidArgument: broken YAML, a byte that is no
+// text, a key that is no scalar, an unknown alias, or too many nodes.
 Result<Document> parse(std::string_view text, std::string_view name);
 // Every document of the stream that is not empty. All of them together have at most kMaxNodes
 // nodes. Lines are those of the stream.

@@ -37,6 +37,70 @@ TEST(Yaml, ReadsTheFirstDocumentOnly) {
   EXPECT_EQ(parsed("a: 1\n---\na: 2\n").root.find("a")->scalar, "1");
 }
 
+TEST(Yaml, NotesADocumentThatIsNotRead) {
+  const std::pair<const char*, int> cases[] = {
+      {"a: 1\n---\na: 2\n", 3},
+      {"---\n---\na: 2\n", 3},
+      {"a: 1\n...\na: 2\n", 3},
+      {"a: 1\n---\nb: [\n", 4},
+      {"a: 1\n", 0},
+      {"# why\n---\na: 1\n---\n# nothing\n---\n", 0},
+      {"---\na: 1\n...\n", 0},
+      {"", 0},
+  };
+  for (const auto& [text, line] : cases) EXPECT_EQ(parsed(text).next_line, line) << text;
+}
+
+TEST(Yaml, WhatSaysNothing) {
+  const std::pair<std::string, bool> cases[] = {
+      {"", true},
+      {" \t\r\n", true},
+      {"\t", true},
+      {"\xEF\xBB\xBF", true},
+      {"\xEF\xBB\xBF# version: v1\n", true},
+      {"# version: v1\n# sharing: later\n", true},
+      {"---", true},
+      {"---\n...\n", true},
+      {"...\n", true},
+      {"%YAML 1.2\n---\n", true},
+      {"null", true},
+      {"~", true},
+      {"{}", true},
+      {"!!null ''", true},
+      {"version:\nsharing:\n#  timeSlicing:\n", true},
+      {"{sharing: {}, flags: ~}", true},
+      // The first document alone is read.
+      {"---\n# nothing\n---\nversion: v1\n", true},
+      {"version: v1", false},
+      {"version: ''", false},
+      {"sharing: {timeSlicing: }", false},
+      {"imex: {channelIDs: []}", false},
+      {"''", false},
+      {"[]", false},
+      {"a: [", false},
+  };
+  for (const auto& [text, nothing] : cases) EXPECT_EQ(says_nothing(text), nothing) << text;
+}
+
+TEST(Yaml, WhatIsNoTextIsRefused) {
+  const std::pair<std::string, const char*> cases[] = {
+      {std::string("a: 1\n\0", 6), "f:2: byte 0x00 here is no text"},
+      {"a: 1\n\x04"
+       "b: 2\n",
+       "f:2: byte 0x04 here is no text"},
+      {"\xff\xfe"
+       "a",
+       "f:1: byte 0xff here is no text"},
+      {"a: \xc3(", "f:1: byte 0xc3 here is no text"},
+  };
+  for (const auto& [text, what] : cases) {
+    for (const auto& error : {parse(text, "f").error(), parse_all(text, "f").error()}) {
+      EXPECT_EQ(error.what, what);
+      EXPECT_EQ(error.hint, "write the file in UTF-8");
+    }
+  }
+}
+
 TEST(Yaml, EmptyIsNull) {
   EXPECT_EQ(parsed("").root.kind, Kind::kNull);
   EXPECT_EQ(parsed("# nothing\n").root.kind, Kind::kNull);

@@ -141,17 +141,6 @@ Result<Specs> make_specs(const offer::Offer& offer, const gpu::Machine& machine,
   return out;
 }
 
-Result<void> check_hook_program(const config::Config& config,
-                                std::span<const std::string> disabled_hooks) {
-  const bool none = std::ranges::find(disabled_hooks, "all") != disabled_hooks.end();
-  if (!config.uses_cdi() || none || !config.flags.plugin.nvidia_ctk_path.empty()) return {};
-  return fail(Code::kFailedPrecondition,
-              "invalid --nvidia-cdi-hook-path option: it is empty, and CDI files name the hook "
-              "program",
-              "name it (usually /usr/bin/nvidia-cdi-hook), leave the flag and NVIDIA_CDI_HOOK_PATH "
-              "out, or set --cdi-disable-hooks=all");
-}
-
 std::string spec_file_name(std::string_view class_name) {
   return fmt::format("{}-{}.json", kVendor, class_name);
 }

@@ -46,10 +46,6 @@ struct Specs {
 Result<Specs> make_specs(const offer::Offer& offer, const gpu::Machine& machine,
                          const DriverFiles& files, const SpecOptions& options);
 
-// kFailedPrecondition: CDI files would name the hook program, and the configuration names none.
-Result<void> check_hook_program(const config::Config& config,
-                                std::span<const std::string> disabled_hooks);
-
 std::string spec_file_name(std::string_view class_name);
 // All classes, in the order of Specs::files.
 std::span<const std::string_view> classes();

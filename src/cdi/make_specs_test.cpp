@@ -398,18 +398,6 @@ TEST(MakeSpecs, WhatARuntimeWouldRefuseIsAnError) {
                                             "createContainer without the path"));
 }
 
-TEST(HookProgram, IsNeededWhereFilesNameIt) {
-  config::Config config;
-  config.flags.plugin.nvidia_ctk_path.clear();
-  const std::vector<std::string> all = {"all"};
-  EXPECT_TRUE(check_hook_program(config, {})) << "no CDI files";
-  config.flags.plugin.device_list_strategies = {config::DeviceListStrategy::kCdiCri};
-  EXPECT_FALSE(check_hook_program(config, {}));
-  EXPECT_TRUE(check_hook_program(config, all));
-  config.flags.plugin.nvidia_ctk_path = "/usr/bin/nvidia-cdi-hook";
-  EXPECT_TRUE(check_hook_program(config, {}));
-}
-
 TEST(MakeSpecs, NothingOfferedNothingWritten) {
   EXPECT_THAT(specs_of({}, {}, small_driver(), {}).files, IsEmpty());
 }

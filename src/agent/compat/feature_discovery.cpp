@@ -119,7 +119,6 @@ class FeatureDiscovery {
     loaded_ = std::move(loaded);
     for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
     log_.info(fmt::format("Running with config:\n{}", loaded_.json));
-    TRY(check_discovery());
     TRY(choose_place());
     reader_.emplace(nvml::Connection::make({.driver_root = options_.container_driver_root,
                                             .host = FsRoot(options_.host_root),
@@ -127,13 +126,6 @@ class FeatureDiscovery {
     timestamp_ = std::chrono::duration_cast<std::chrono::seconds>(
                      std::chrono::system_clock::now().time_since_epoch())
                      .count();
-    return {};
-  }
-
-  // Without a driver it is the labels that say so.
-  Result<void> check_discovery() const {
-    const auto found = config::validate_on_machine(loaded_.config, {.nvml_loadable = true});
-    if (!found) return chain(found.error());
     return {};
   }
 

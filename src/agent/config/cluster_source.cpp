@@ -195,7 +195,7 @@ Result<config::Loaded> ClusterSource::load(ConfigChoice choice) {
   sources.file_text = choice.text;
   sources.file_name = choice.name;
   if (choice.mig_strategy) sources.environment["MIG_STRATEGY"] = *choice.mig_strategy;
-  ASSIGN_OR_RETURN(auto loaded, load_from(sources));
+  ASSIGN_OR_RETURN(auto loaded, config::load(sources));
   last_ = std::move(choice);
   return loaded;
 }

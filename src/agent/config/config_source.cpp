@@ -11,16 +11,6 @@ std::string content_word(std::string_view text) {
   return fmt::format("content {:08x}", checksum(text) & 0xffffffffU);
 }
 
-Result<config::Loaded> load_from(const config::Sources& sources) {
-  auto loaded = config::load(sources);
-  if (loaded && sources.file_text && config::is_blank(*sources.file_text)) {
-    loaded->warnings.push_back(
-        {fmt::format("{} is empty: nothing is shared; write 'version: v1' if that is meant",
-                     sources.file_name)});
-  }
-  return loaded;
-}
-
 Result<config::Loaded> FileSource::read() {
   if (file_.empty()) return config::load(sources_);
   ASSIGN_OR_RETURN(auto text, reader_.read(fs_, file_, name_, *clock_));
@@ -28,7 +18,7 @@ Result<config::Loaded> FileSource::read() {
   sources.file_text = std::move(text.text);
   sources.file_name = std::move(text.name);
   origin_ = fmt::format("{}, {}", sources.file_name, content_word(*sources.file_text));
-  return load_from(sources);
+  return config::load(sources);
 }
 
 std::optional<std::chrono::milliseconds> FileSource::retry_after() const {

@@ -23,10 +23,6 @@ namespace tranche::agent {
 // another word. "content 1a2b3c4d".
 std::string content_word(std::string_view text);
 
-// config::load(), with a warning where the text is empty: that is a configuration, and seldom
-// meant.
-Result<config::Loaded> load_from(const config::Sources& sources);
-
 class ConfigSource {
  public:
   virtual ~ConfigSource() = default;

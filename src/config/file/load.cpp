@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/yaml.h"
 #include "config/file/json.h"
 #include "config/file/merge.h"
 #include "config/file/read_file.h"
 #include "config/file/settle.h"
+#include "config/file/source.h"
 #include "config/file/validate.h"
 #include "config/flags/flag_table.h"
 #include "config/flags/given.h"
@@ -23,12 +26,31 @@ bool is_strict(const Sources& sources) {
   return flag && *flag && std::get<bool>((*flag)->value);
 }
 
-std::vector<std::string> trusted_folders(const Sources& sources) {
-  const auto& spec = *find_flag("trusted-folders", use_of(Program::kAgent));
-  // If the flag cannot be read, load_agent_options reports it.
+// The value of a flag that no key of the file sets. If it cannot be read, load_agent_options
+// reports it.
+std::vector<std::string> words_of(std::string_view name, const Sources& sources) {
+  const auto& spec = *find_flag(name, use_of(Program::kAgent));
   const auto flag = given(spec, sources);
   auto value = flag && *flag ? (*flag)->value : value_from_default(spec.type, spec.default_text);
   return std::get<std::vector<std::string>>(std::move(value));
+}
+
+FlagsAlone flags_alone(const Sources& sources) {
+  const auto disabled = words_of("cdi-disable-hooks", sources);
+  return {.trusted_folders = words_of("trusted-folders", sources),
+          .cdi_hooks = std::ranges::find(disabled, "all") == disabled.end()};
+}
+
+// What the whole text says, before its keys are looked at.
+void check_document(const yaml::Document& document, const std::string& name, Problems& problems) {
+  if (yaml::says_nothing(document.root)) {
+    problems.warn(fmt::format("{} is empty", name), "nothing is shared",
+                  "write 'version: v1' if that is meant");
+  }
+  if (document.next_line == 0) return;
+  problems.suspicious(fmt::format("{}:{}", name, document.next_line),
+                      "another document begins here", "ignored: the first one alone is read",
+                      "write one configuration in a file or key");
 }
 
 }  // namespace
@@ -37,13 +59,20 @@ Result<Loaded> load(const Sources& sources) {
   Problems problems(is_strict(sources));
   Settings settings{.file_name = sources.file_name};
   if (sources.file_text) {
+    if (sources.file_text->size() > kMaxConfigBytes) {
+      return fail(
+          Code::kInvalidArgument,
+          fmt::format("{}: {} bytes are too many", sources.file_name, sources.file_text->size()),
+          "a configuration is a file of at most 1 MiB");
+    }
     ASSIGN_OR_RETURN(const auto document, yaml::parse(*sources.file_text, sources.file_name));
+    check_document(document, sources.file_name, problems);
     settings = read_file(document, sources.file_name, problems);
   }
   merge(sources, settings, problems);
   neuter(settings, problems);
   const bool readable = !problems.any_errors();
-  validate(settings, sources.program, trusted_folders(sources), problems);
+  validate(settings, sources.program, flags_alone(sources), problems);
   if (problems.any_errors()) {
     return std::unexpected(
         problems.as_error(readable ? Code::kFailedPrecondition : Code::kInvalidArgument));
@@ -60,13 +89,6 @@ Result<void> validate_on_machine(const Config& config, const MachineFacts& facts
                 "install the driver (libnvidia-ml.so.1 was not found), or use envvar or "
                 "volume-mounts");
   }
-  const auto discovery = config.flags.device_discovery_strategy;
-  if (discovery == DiscoveryStrategy::kTegra || discovery == DiscoveryStrategy::kVfio) {
-    return fail(
-        Code::kUnsupported,
-        fmt::format("device discovery strategy {} is not supported yet", to_string(discovery)),
-        "write auto or nvml");
-  }
   return {};
 }
 
@@ -75,7 +97,7 @@ std::string startup_failure(const Sources& sources, const Error& error) {
       "unable to load config: unable to finalize config: unable to parse config file: ";
   const bool agent = sources.program == Program::kAgent;
   std::string cause;
-  if (error.code == Code::kFailedPrecondition || error.code == Code::kUnsupported) {
+  if (error.code == Code::kFailedPrecondition) {
     cause =
         agent ? "unable to validate flags: " : "unable to load config: unable to validate flags: ";
   } else if (error.what.starts_with(kUnknownVersion)) {

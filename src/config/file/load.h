@@ -36,8 +36,8 @@ struct Loaded {
 // variable could not be read. kFailedPrecondition: all could be read, and a rule is broken.
 Result<Loaded> load(const Sources& sources);
 
-// The rules that depend on the machine and are therefore checked later: CDI strategies need NVML,
-// and not every discovery strategy is supported.
+// The one rule that depends on the machine, and is therefore checked later: CDI strategies need
+// NVML. All others are load()'s, so that `tranche lint` says what the agent says.
 struct MachineFacts {
   bool nvml_loadable = true;
 };

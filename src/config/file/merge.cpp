@@ -14,6 +14,11 @@ bool has_default(const FlagSpec& spec, Program program) {
   return !spec.field.starts_with("flags.gfd.") && spec.field != "flags.useNodeFeatureAPI";
 }
 
+std::string_view default_of(const FlagSpec& spec, const Sources& sources) {
+  const auto other = sources.defaults.find(spec.name);
+  return other == sources.defaults.end() ? spec.default_text : other->second;
+}
+
 }  // namespace
 
 void merge(const Sources& sources, Settings& settings, Problems& problems) {
@@ -24,8 +29,9 @@ void merge(const Sources& sources, Settings& settings, Problems& problems) {
     if (setting && *setting) {
       settings.values.insert_or_assign(std::string(spec.field), **std::move(setting));
     } else if (has_default(spec, sources.program)) {
-      settings.values.try_emplace(std::string(spec.field),
-                                  Setting{value_from_default(spec.type, spec.default_text), {}});
+      settings.values.try_emplace(
+          std::string(spec.field),
+          Setting{value_from_default(spec.type, default_of(spec, sources)), {}});
     }
   }
 }

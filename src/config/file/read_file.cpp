@@ -95,6 +95,24 @@ void report_duplicates(const yaml::Document& document, const std::string& name,
   }
 }
 
+// Sections that hold nothing: what stood under them may be commented out, and takes effect no more.
+// Those in which the readers demand something are theirs.
+void warn_of_empty_sections(const yaml::Document& document, const std::string& name,
+                            Problems& problems) {
+  const auto check = [&](const yaml::Node& map, std::string_view path) {
+    for (const auto& [key, line, value] : map.entries) {
+      const auto whole = path.empty() ? key : fmt::format("{}.{}", path, key);
+      if (value.kind != yaml::Kind::kNull || keys_under(whole).empty()) continue;
+      if (whole == "sharing.timeSlicing") continue;
+      problems.warn(fmt::format("{}:{}: {}", name, line, whole),
+                    "nothing is written under it, so it has no effect",
+                    "write under it, or remove the key");
+    }
+  };
+  check(document.root, "");
+  for (const auto& [key, line, value] : document.root.entries) check(value, key);
+}
+
 }  // namespace
 
 Settings read_file(const yaml::Document& document, const std::string& name, Problems& problems) {
@@ -103,6 +121,7 @@ Settings read_file(const yaml::Document& document, const std::string& name, Prob
   const auto children = root.children(true);
   if (!check_version(children)) return settings;
   report_duplicates(document, name, problems);
+  if (!yaml::says_nothing(document.root)) warn_of_empty_sections(document, name, problems);
   for (const auto& [key, child] : children) {
     if (key == "flags" || key == "imex") read_settings(child, settings);
     if (key == "resources") read_resources(child, settings);

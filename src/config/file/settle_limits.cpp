@@ -25,6 +25,19 @@ Limits over(Limits limits, const FileLimits& from) {
   return limits;
 }
 
+// Whether `hard` is less than `memory` on every device.
+bool is_less(const MemoryLimit& hard, const MemoryLimit& memory) {
+  if (const auto* bytes = std::get_if<Bytes>(&memory)) {
+    const auto* most = std::get_if<Bytes>(&hard);
+    return most != nullptr && most->value < bytes->value;
+  }
+  const auto* part = std::get_if<Percent>(&memory);
+  const auto* most = std::get_if<Percent>(&hard);
+  // A part of 100 % is no limit.
+  return part != nullptr && most != nullptr && part->permille < 1000 &&
+         most->permille < part->permille;
+}
+
 void check(const FileLimits& written, const Limits& settled, const Settings& settings,
            std::string_view path, Problems& problems) {
   const auto where = [&](int line, std::string_view field) {
@@ -61,6 +74,54 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
   }
 }
 
+void check_hard(const FileLimits& written, const Limits& settled, const Settings& settings,
+                std::string_view path, Problems& problems) {
+  if (settled.enforcement != Enforcement::kElastic || !settled.memory_hard ||
+      !is_less(*settled.memory_hard, settled.memory)) {
+    return;
+  }
+  const bool by_hard = written.memory_hard_line > 0;
+  problems.error(fmt::format("{}:{}: {}.{}", settings.file_name,
+                             by_hard ? written.memory_hard_line : written.line, path,
+                             by_hard ? "memoryHard" : "memory"),
+                 fmt::format("`memoryHard` {} is less than `memory` {}",
+                             to_text(*settled.memory_hard), to_text(settled.memory)),
+                 "raise it, or remove it");
+}
+
+// "4 tranches of 30% are more than ...": no device has that, whatever it is.
+void check_sum(const MemoryLimit& part, std::int64_t replicas, std::string_view than,
+               std::string_view key, const std::string& where, Problems& problems) {
+  const auto* percent = std::get_if<Percent>(&part);
+  if (percent == nullptr || percent->permille * replicas <= 1000) return;
+  problems.error(
+      where,
+      fmt::format("{} tranches of {} are more than {} of a device", replicas, to_text(part), than),
+      fmt::format("lower `{}` or `replicas`, or say `oversubscribe: true`", key));
+}
+
+// What the replicas of a shared resource are promised together.
+void check_promises(const FileLimitTable& from, const Settings& settings, Problems& problems) {
+  const auto* sharing = active_sharing(settings);
+  if (sharing == nullptr) return;
+  const auto table = settle_limits(from);
+  for (const auto& shared : sharing->resources) {
+    const auto& name = shared.rename ? *shared.rename : shared.name;
+    const auto* entry = table.find(name);
+    const auto& rules = table.of(name);
+    if (!rules.holds() || rules.oversubscribe) continue;
+    const auto where = [&](std::string_view key) {
+      return fmt::format(
+          "{}:{}: tranche.limits{}.{}", settings.file_name, entry ? entry->line : table.line,
+          entry ? fmt::format(".resources[{}]", entry - table.resources.data()) : "", key);
+    };
+    check_sum(rules.memory, shared.replicas, "the memory", "memory", where("memory"), problems);
+    const auto* time = std::get_if<Percent>(&rules.compute);
+    if (time == nullptr) continue;
+    check_sum(*time, shared.replicas, "the time", "compute", where("compute"), problems);
+  }
+}
+
 }  // namespace
 
 void check_limits(const Settings& settings, Problems& problems) {
@@ -72,6 +133,21 @@ void check_limits(const Settings& settings, Problems& problems) {
     check(table.resources[i], over(general, table.resources[i]), settings,
           fmt::format("tranche.limits.resources[{}]", i), problems);
   }
+}
+
+void validate_limits(const Settings& settings, Problems& problems) {
+  if (!settings.limits) return;
+  const auto& table = *settings.limits;
+  const auto general = over({}, table.general);
+  check_hard(table.general, general, settings, "tranche.limits", problems);
+  for (std::size_t i = 0; i < table.resources.size(); ++i) {
+    const auto& entry = table.resources[i];
+    const bool has_own = entry.enforcement || entry.memory || entry.memory_hard;
+    if (!has_own) continue;
+    check_hard(entry, over(general, entry), settings,
+               fmt::format("tranche.limits.resources[{}]", i), problems);
+  }
+  check_promises(table, settings, problems);
 }
 
 LimitTable settle_limits(const FileLimitTable& from) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/yaml.h"
+
 namespace tranche::config {
 namespace {
 
@@ -14,10 +16,6 @@ std::chrono::nanoseconds age(const FileIdentity& identity, const Clock& clock) {
 }
 
 }  // namespace
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
 
 Result<ConfigText> SettledReader::read(const FsRoot& fs, const std::filesystem::path& path,
                                        std::string_view name, const Clock& clock) {
@@ -43,9 +41,9 @@ Result<void> SettledReader::check(const FileReading& reading, const std::string&
     return fail(Code::kUnavailable, fmt::format("{} is being written", name),
                 "it is read again when nobody has changed it for a second");
   }
-  if (in_place && is_blank(reading.text) && !is_blank(last_->text)) {
+  if (in_place && yaml::says_nothing(reading.text) && !yaml::says_nothing(last_->text)) {
     return fail(Code::kInvalidArgument, fmt::format("{}: the file was emptied", name),
-                "write 'version: v1' to share nothing");
+                "write 'version: v1' to share nothing; what is commented out does not count");
   }
   return {};
 }

@@ -5,9 +5,8 @@
 // - nobody has it open for writing, and it did not change while it was read (FsRoot::observe);
 // - a file that was changed in place has been quiet for kQuiet: a script writes it in several
 // steps;
-// - it was not emptied in place. Only truncation, the first step of a rewrite, does that; no
-// sharing
-//   is said by "version: v1".
+// - it was not emptied in place, or commented out: that takes all sharing away, and is seldom
+//   meant. No sharing is said by "version: v1".
 //
 // Another file under the same path (renamed over it, a new version of a ConfigMap volume, a link to
 // /dev/null) is whole at once, whatever it says.
@@ -32,7 +31,7 @@ class SettledReader {
   static constexpr std::chrono::seconds kForgotten{60};
 
   // As read_config(). kUnavailable: the file is being rewritten; read again after kQuiet.
-  // kInvalidArgument also: the file was emptied.
+  // kInvalidArgument also: the file was emptied (yaml::says_nothing).
   Result<ConfigText> read(const FsRoot& fs, const std::filesystem::path& path,
                           std::string_view name, const Clock& clock);
   // Whether the last read() failed because the file is being rewritten.
@@ -44,8 +43,5 @@ class SettledReader {
   std::optional<FileReading> last_;  // the last one that counted
   bool rewriting_ = false;
 };
-
-// Nothing but white space.
-bool is_blank(std::string_view text);
 
 }  // namespace tranche::config

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/edit_distance.h"
+#include "config/file/settle_limits.h"
 #include "config/file/trusted_paths.h"
 #include "config/flags/flag_table.h"
 
@@ -94,9 +94,23 @@ class Rules {
   void discovery_strategy(bool vfio) const {
     static constexpr std::string_view kKey = "flags.deviceDiscoveryStrategy";
     const auto value = discovery_strategy_of(text(kKey));
-    if (value && (vfio || *value != DiscoveryStrategy::kVfio)) return;
+    if (value && (vfio || *value != DiscoveryStrategy::kVfio)) {
+      if (*value == DiscoveryStrategy::kAuto || *value == DiscoveryStrategy::kNvml) return;
+      return error(kKey,
+                   fmt::format("device discovery strategy {} is not supported yet", text(kKey)),
+                   "write auto or nvml");
+    }
     error(kKey, fmt::format("invalid --device-discovery-strategy option {}", shown(text(kKey))),
           vfio ? "write auto, nvml, tegra or vfio" : "write auto, nvml or tegra");
+  }
+
+  void hook_program() const {
+    static constexpr std::string_view kKey = "flags.plugin.nvidiaCTKPath";
+    if (!uses_cdi() || !text(kKey).empty()) return;
+    error(kKey,
+          "invalid --nvidia-cdi-hook-path option: it is empty, and CDI files name the hook program",
+          "name it (usually /usr/bin/nvidia-cdi-hook), leave the flag and NVIDIA_CDI_HOOK_PATH "
+          "out, or set --cdi-disable-hooks=all");
   }
 
   void mig_strategy() const {
@@ -151,6 +165,15 @@ class Rules {
                     "write failRequestsGreaterThanOne: true in sharing.mps, or remove the key");
   }
 
+  bool uses_cdi() const {
+    const auto& strategies =
+        *settings_.get<std::vector<std::string>>("flags.plugin.deviceListStrategy");
+    return std::ranges::any_of(strategies, [](const std::string& text) {
+      const auto value = device_list_strategy_of(text);
+      return value == DeviceListStrategy::kCdiAnnotations || value == DeviceListStrategy::kCdiCri;
+    });
+  }
+
   bool mps_in_force() const {
     return settings_.mps && std::ranges::any_of(settings_.mps->resources,
                                                 [](const auto& r) { return r.replicas > 1; });
@@ -173,7 +196,7 @@ class Rules {
 
 }  // namespace
 
-void validate(const Settings& settings, Program program, std::span<const std::string> trusted,
+void validate(const Settings& settings, Program program, const FlagsAlone& flags,
               Problems& problems) {
   const Rules rules(settings, problems);
   const bool agent = program == Program::kAgent;
@@ -183,14 +206,16 @@ void validate(const Settings& settings, Program program, std::span<const std::st
     rules.id_strategy();
     rules.allocation_policy();
     rules.mps();
+    if (flags.cdi_hooks) rules.hook_program();
   }
   rules.discovery_strategy(!agent);
   rules.mig_strategy();
   if (agent) {
     rules.imex();
-    rules.paths_in_file({trusted.begin(), trusted.end()});
+    rules.paths_in_file(flags.trusted_folders);
+    validate_limits(settings, problems);
   }
-  rules.label_files_in_file({trusted.begin(), trusted.end()});
+  rules.label_files_in_file(flags.trusted_folders);
 }
 
 }  // namespace tranche::config

@@ -1,8 +1,8 @@
 #pragma once
 // The rules that NVIDIA's programs check after parsing, on the effective settings, in their order.
 
-#include <span>
 #include <string>
+#include <vector>
 
 #include "config/file/settings.h"
 #include "config/flags/sources.h"
@@ -10,10 +10,15 @@
 
 namespace tranche::config {
 
+// What no key of a file sets.
+struct FlagsAlone {
+  std::vector<std::string> trusted_folders;  // in which a file may name paths (trusted_paths.h)
+  bool cdi_hooks = true;                     // CDI files name the hook program
+};
+
 // The agent checks everything. Feature discovery checks the discovery strategy, as NVIDIA's does,
 // and the MIG strategy too, because it would fail on that later.
-// `trusted`: the folders in which a file may name paths (trusted_paths.h).
-void validate(const Settings& settings, Program program, std::span<const std::string> trusted,
+void validate(const Settings& settings, Program program, const FlagsAlone& flags,
               Problems& problems);
 
 }  // namespace tranche::config

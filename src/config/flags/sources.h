@@ -29,6 +29,9 @@ struct Sources {
   std::string file_name;
   std::vector<FlagValue> flags;
   std::map<std::string, std::string> environment;
+  // What holds in place of a flag's own default, by the flag's name: what a deployment sets, for
+  // those who judge a file without one.
+  std::map<std::string, std::string, std::less<>> defaults = {};
   // Unknown and duplicate keys are errors; so they are with the flag --strict-config among `flags`.
   bool strict = false;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "config/file/load.h"
+#include "explain/lint/config_offers.h"
 #include "explain/lint/parted_layouts.h"
 #include "mig/parted.h"
 
@@ -111,13 +112,73 @@ bool is_block(std::string_view line) {
   return end != std::string_view::npos && line[end] == '|';
 }
 
+// One key of a ConfigMap.
+struct TextOfMap {
+  std::string_view text;
+  FileKind kind = FileKind::kNone;
+  bool is_empty = false;  // it says nothing
+  TextPlace place;
+};
+
+std::vector<TextOfMap> texts_of(const Place& data, std::string_view source) {
+  std::vector<TextOfMap> texts;
+  for (const auto& member : data.members()) {
+    const auto& node = member.node();
+    const bool is_null = node.kind == yaml::Kind::kNull;
+    if (node.kind != yaml::Kind::kScalar && !is_null) continue;
+    const auto parsed = yaml::parse(node.scalar, kName);
+    TextOfMap one{.text = node.scalar};
+    one.is_empty = parsed && yaml::says_nothing(parsed->root);
+    // What is no YAML is something else than a file of ours, or a torn one.
+    one.kind = parsed && !one.is_empty ? kind_of_file(parsed->root) : kind_of_lines(node.scalar);
+    const bool block = is_block(line_of(source, member.line()));
+    one.place = {
+        .first = member.line() + (block ? 1 : 0), .path = member.path(), .one_line = !block};
+    texts.push_back(std::move(one));
+  }
+  return texts;
+}
+
+// Whether nodes choose a configuration among the keys: one of them is a configuration, be it
+// commented out, or the map is called like those of NVIDIA's pages and of ours.
+bool is_map_of_ours(const Place& object, const std::vector<TextOfMap>& texts) {
+  const auto is_config = [](const TextOfMap& one) { return one.kind == FileKind::kConfig; };
+  if (std::ranges::any_of(texts, is_config)) return true;
+  const auto metadata = object.map("metadata");
+  const auto name = metadata ? metadata->text("name") : std::string();
+  static constexpr std::array<std::string_view, 5> kWords = {"tranche", "device-plugin", "nvidia",
+                                                             "time-slicing", "gpu"};
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
 }  // namespace
 
 FileKind kind_of_file(const yaml::Node& root) {
   if (root.find("mig-configs") != nullptr) return FileKind::kParted;
-  const bool is_config = std::ranges::any_of(
-      kConfigKeys, [&](std::string_view key) { return root.find(key) != nullptr; });
+  const bool version_alone = root.entries.size() == 1 && root.find("version") != nullptr;
+  const bool is_config =
+      version_alone || std::ranges::any_of(kConfigKeys, [&](std::string_view key) {
+        return root.find(key) != nullptr;
+      });
   return is_config && root.find("kind") == nullptr ? FileKind::kConfig : FileKind::kNone;
+}
+
+FileKind kind_of_lines(std::string_view text) {
+  auto kind = FileKind::kNone;
+  while (!text.empty()) {
+    auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line.remove_prefix(std::min(line.find_first_not_of("# \t"), line.size()));
+    const auto begins = [&](std::string_view key) {
+      return line.starts_with(key) && line.substr(key.size()).starts_with(':');
+    };
+    if (begins("mig-configs")) return FileKind::kParted;
+    const bool is_config = line.starts_with("version: v1") || begins("timeSlicing") ||
+                           std::ranges::any_of(kConfigKeys, begins);
+    if (is_config) kind = FileKind::kConfig;
+  }
+  return kind;
 }
 
 Finding finding_of(std::string_view message, std::string_view name, Level level,
@@ -147,6 +208,8 @@ Finding finding_of(std::string_view message, std::string_view name, Level level,
   const auto hint = text.find("; ");
   finding.what = text.substr(0, hint);
   if (hint != std::string::npos) finding.fix = text.substr(hint + 2);
+  // A message about the file as a whole begins with its name.
+  if (finding.what.starts_with(name)) finding.what.replace(0, name.size(), "the file");
   std::erase(finding.what, '\x01');
   if (finding.what.empty()) finding.what = "this cannot be read";
   return finding;
@@ -164,7 +227,9 @@ void check_file(std::string_view text, FileKind kind, const TextPlace& place, Re
     const auto loaded = config::load({.program = config::Program::kAgent,
                                       .file_text = std::string(text),
                                       .file_name = std::string(kName),
-                                      .environment = {{"MPS_ROOT", std::string(kMpsRoot)}}});
+                                      .flags = {},
+                                      .environment = {},
+                                      .defaults = {{"mps-root", std::string(kMpsRoot)}}});
     if (!loaded) {
       add_lines(loaded.error().message(), Level::kError, place, report);
       return;
@@ -172,27 +237,20 @@ void check_file(std::string_view text, FileKind kind, const TextPlace& place, Re
     for (const auto& warning : loaded->warnings) {
       add_lines(warning.message, Level::kWarning, place, report);
     }
+    check_offers(loaded->config, place, report);
   }
 }
 
 void check_config_map(const Place& object, std::string_view source) {
   const auto data = object.map("data");
   if (!data) return;
-  for (const auto& member : data->members()) {
-    const auto& node = member.node();
-    if (node.kind != yaml::Kind::kScalar) continue;
-    const auto parsed = yaml::parse(node.scalar, kName);
-    // What is no YAML is something else than a file of ours, or a torn one.
-    const bool is_torn = !parsed && (node.scalar.find("mig-configs:") != std::string::npos ||
-                                     node.scalar.find("timeSlicing:") != std::string::npos);
-    const auto kind = parsed    ? kind_of_file(parsed->root)
-                      : is_torn ? FileKind::kParted
-                                : FileKind::kNone;
-    const bool block = is_block(line_of(source, member.line()));
-    check_file(
-        node.scalar, kind,
-        {.first = member.line() + (block ? 1 : 0), .path = member.path(), .one_line = !block},
-        member.report());
+  const auto texts = texts_of(*data, source);
+  const bool is_ours = is_map_of_ours(object, texts);
+  for (const auto& one : texts) {
+    // The agent takes a key that says nothing, and the nodes that choose it share nothing.
+    const bool is_empty_config = one.is_empty && one.kind == FileKind::kNone && is_ours;
+    const auto kind = is_empty_config ? FileKind::kConfig : one.kind;
+    check_file(one.text, kind, one.place, object.report());
   }
 }
 

@@ -14,6 +14,8 @@ enum class FileKind { kNone, kConfig, kParted };
 
 // By the keys at the top.
 FileKind kind_of_file(const yaml::Node& root);
+// The same of a text that cannot be read, or that is commented out, by how its lines begin.
+FileKind kind_of_lines(std::string_view text);
 
 // A text of that kind that stands in the file: its first line is line `first` of it, and `path` is
 // where. `one_line`: all of it is said of line `first`.

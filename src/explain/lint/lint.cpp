@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/utf8.h"
 #include "base/yaml.h"
 #include "base/yaml_write.h"
 #include "explain/lint/config_files.h"
@@ -18,37 +17,25 @@ namespace {
 
 constexpr std::string_view kShortName = "\x01";
 
-// What makes a text no text: "byte 0xff in it is no UTF-8", with its line.
-std::optional<Finding> check_text(std::string_view text) {
-  if (text.size() > kLongestFile) {
-    return Finding{
-        .what = fmt::format("the file has {} bytes", text.size()),
-        .fix = fmt::format("at most {} MiB are read; cut it into several", kLongestFile >> 20U)};
-  }
-  int line = 1;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto step = utf8_step(text.substr(at));
-    if (!step.is_valid || text[at] == '\0') {
-      return Finding{
-          .line = line,
-          .what = fmt::format("byte {:#04x} here is no text", static_cast<unsigned char>(text[at])),
-          .fix = "write the file in UTF-8"};
-    }
-    if (text[at] == '\n') ++line;
-    at += step.length;
-  }
-  return std::nullopt;
-}
-
 class FileLinter {
  public:
   FileLinter(const SourceFile& file, const Surroundings& around) : file_(file), around_(around) {}
 
   FileResult run(std::vector<yaml::Document> documents) {
     FileResult result{.name = file_.name};
-    for (auto& document : documents) check(document, &document == documents.data(), result);
+    const auto kind = documents.empty() ? FileKind::kNone : kind_of_file(documents[0].root);
+    if (kind != FileKind::kNone) {
+      // Of several documents its readers take the first alone, and say so.
+      ++result.documents;
+      check_file(file_.text, kind, {}, report_);
+    } else {
+      for (auto& document : documents) check(document, result);
+    }
     if (documents.empty()) {
-      report_.add({.line = 1, .what = "the file holds nothing", .fix = "write an object into it"});
+      report_.add({.line = 1,
+                   .what = "the file holds nothing",
+                   .fix = "write an object into it; as a configuration it shares nothing (write "
+                          "'version: v1' if that is meant)"});
     }
     result.left_out = report_.left_out();
     result.unseen = report_.unseen();
@@ -59,12 +46,7 @@ class FileLinter {
   }
 
  private:
-  void check(yaml::Document& document, bool is_first, FileResult& result) {
-    if (is_first && kind_of_file(document.root) != FileKind::kNone) {
-      ++result.documents;
-      check_file(file_.text, kind_of_file(document.root), {}, report_);
-      return;
-    }
+  void check(yaml::Document& document, FileResult& result) {
     report_.begin_object("");
     for (const auto& twice : document.duplicates) {
       report_.add({.line = twice.line,
@@ -140,10 +122,10 @@ void add_classes(const yaml::Node& root, Surroundings& around) {
   }
 }
 
-Result<std::vector<yaml::Document>> read(const SourceFile& file, std::optional<Finding>& refused) {
-  refused = check_text(file.text);
-  if (refused) return std::vector<yaml::Document>();
-  return yaml::parse_all(file.text, kShortName);
+Result<std::vector<yaml::Document>> read(const SourceFile& file) {
+  if (file.text.size() <= kLongestFile) return yaml::parse_all(file.text, kShortName);
+  return fail(Code::kInvalidArgument, fmt::format("the file has {} bytes", file.text.size()),
+              fmt::format("at most {} MiB are read; cut it into several", kLongestFile >> 20U));
 }
 
 FileResult refusal(const SourceFile& file, Finding finding) {
@@ -154,21 +136,18 @@ FileResult refusal(const SourceFile& file, Finding finding) {
 
 std::vector<FileResult> lint(const std::vector<SourceFile>& files, Surroundings around) {
   std::vector<Result<std::vector<yaml::Document>>> read_files;
-  std::vector<std::optional<Finding>> refused(files.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    read_files.push_back(read(files[i], refused[i]));
+  for (const auto& file : files) {
+    read_files.push_back(read(file));
     if (!read_files.back()) continue;
     for (const auto& document : *read_files.back()) add_classes(document.root, around);
   }
   std::vector<FileResult> results;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (refused[i]) {
-      results.push_back(refusal(files[i], *std::move(refused[i])));
-    } else if (!read_files[i]) {
+    if (read_files[i]) {
+      results.push_back(FileLinter(files[i], around).run(*std::move(read_files[i])));
+    } else {
       results.push_back(refusal(
           files[i], finding_of(read_files[i].error().message(), kShortName, Level::kError, {})));
-    } else {
-      results.push_back(FileLinter(files[i], around).run(*std::move(read_files[i])));
     }
   }
   return results;
