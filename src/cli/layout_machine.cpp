@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <iostream>
 #include <iterator>
 #include <set>
@@ -36,7 +37,10 @@ Result<mig::PartedFile> layouts_of(const config::LayoutFileOptions& options,
                                    const gpu::Machine* machine) {
   if (!options.file.empty()) {
     ASSIGN_OR_RETURN(const auto text, read_text(options.file));
-    return mig::parse_parted(text, options.file == "-" ? "stdin" : options.file);
+    auto file = mig::parse_parted(text, options.file == "-" ? "stdin" : options.file);
+    if (!file) return file;
+    for (const auto& warning : file->warnings) fmt::print(stderr, "tranche layout: {}\n", warning);
+    return file;
   }
   if (machine != nullptr) return mig::default_layouts(*machine);
   return fail(Code::kInvalidArgument, "no file is named", "write --config-file FILE");

@@ -8,6 +8,7 @@
 #include "base/edit_distance.h"
 #include "base/printable.h"
 #include "base/yaml.h"
+#include "cluster/checks.h"
 #include "config/problems.h"
 #include "mig/parted_words.h"
 
@@ -42,16 +43,30 @@ class PartedReader {
       error(twice.line, fmt::format("\"{}\" is there twice", shown(twice.key)),
             fmt::format("the first is in line {}; keep one", twice.first_line));
     }
-    if (is_map(document.root, "the file", "begin it with \"version: v1\"")) top(document.root);
+    if (document.next_line > 0) {
+      error(document.next_line, "another document begins here, and the first one alone is read",
+            "write one file of layouts in a file or key");
+    }
+    if (yaml::says_nothing(document.root)) {
+      error(1, "the file is empty",
+            "begin it with \"version: v1\"; what is commented out does not count");
+    } else if (is_map(document.root, "the file", "begin it with \"version: v1\"")) {
+      top(document.root);
+    }
     if (problems_.any_errors()) {
       return std::unexpected(problems_.as_error(Code::kInvalidArgument));
     }
+    file_.warnings = problems_.warnings();
     return std::move(file_);
   }
 
  private:
   void error(int line, std::string_view what, std::string_view remedy) {
     problems_.error(fmt::format("{}:{}", file_name_, line), what, remedy);
+  }
+
+  void warn(int line, std::string_view what, std::string_view remedy) {
+    problems_.warn(fmt::format("{}:{}", file_name_, line), what, remedy);
   }
 
   bool is_map(const yaml::Node& node, std::string_view what, std::string_view remedy) {
@@ -100,7 +115,11 @@ class PartedReader {
             "version v1 is known");
     }
     if (const auto* hooks = root.find("hooks")) read_hooks(*hooks);
-    if (const auto* configs = root.find("mig-configs")) read_configs(*configs);
+    if (const auto* configs = root.find("mig-configs")) {
+      read_configs(*configs);
+    } else {
+      warn(root.line, "\"mig-configs\" is missing, so the file has no layouts", "name them in it");
+    }
   }
 
   void read_configs(const yaml::Node& configs) {
@@ -114,6 +133,12 @@ class PartedReader {
       if (!is_layout_name(name)) {
         error(line, fmt::format("\"{}\" is no name of a layout", shown(name)),
               "use letters, digits, '-', '_' and '.'");
+      } else if (!cluster::is_label_value(name)) {
+        warn(line,
+             fmt::format("layout \"{}\" cannot be the value of a label, so no node can ask for it",
+                         shown(name)),
+             "use at most 63 letters, digits, '-', '_' and '.', the first and last a letter or "
+             "digit");
       }
       if (!is_list(value, fmt::format("layout \"{}\"", shown(name)), false)) continue;
       auto& entries = file_.configs[name];
@@ -161,12 +186,26 @@ class PartedReader {
       error(node.line, fmt::format("\"device-filter\" {} is a number", shown(node.scalar)),
             "put it in quotes");
     } else if (auto filter = read_filter(node.scalar)) {
+      check_vendor(*filter, node.line);
       filters.push_back(*std::move(filter));
     } else {
       error(node.line, fmt::format("\"{}\" is no device filter", shown(node.scalar)),
             "write the PCI ids as \"0xDDDDVVVV\" (device, vendor: \"0x20B210DE\") or "
             "\"0xDDDDVVVV:0xSSSSssss\" (and subsystem)");
     }
+  }
+
+  void check_vendor(const DeviceFilter& filter, int line) {
+    constexpr std::uint32_t kNvidia = 0x10DE;
+    const auto vendor = filter.device & 0xFFFFU;
+    const auto device = filter.device >> 16U;
+    if (vendor == kNvidia) return;
+    const auto meant = device == kNvidia ? vendor : device == 0 ? vendor : device;
+    warn(line,
+         fmt::format("\"device-filter\" \"{}\" matches no GPU: it does not end in NVIDIA's number, "
+                     "10DE",
+                     shown(filter.text)),
+         fmt::format("write the device first, then the vendor: \"0x{:04X}10DE\"", meant));
   }
 
   std::optional<std::vector<int>> read_devices(const yaml::Node& node) {
@@ -180,6 +219,9 @@ class PartedReader {
     }
     std::vector<int> devices;
     if (!is_list(node, "\"devices\"", true)) return devices;
+    if (node.items.empty()) {
+      warn(node.line, "\"devices\" is an empty list, so the entry is for no GPU", kDevices);
+    }
     for (const auto& item : node.items) {
       const auto index = yaml::as_int(item);
       if (index && *index >= 0 && *index <= kHighestIndex) {

@@ -40,9 +40,11 @@ struct PartedFile {
   std::map<std::string, std::vector<PartedEntry>> configs;
   // Command lines that mig-parted would run, if the file has hooks; they are named and not run.
   std::vector<std::string> hooks;
+  // What is written and never takes effect, each with its line: "file:3: what; what to do".
+  std::vector<std::string> warnings;
 };
 
-// kInvalidArgument with every error, each with its line.
+// kInvalidArgument with every error, each with its line; a file that says nothing is one.
 Result<PartedFile> parse_parted(std::string_view text, std::string_view file_name);
 
 // What is wished of each GPU of the machine by the layout called `name`; GPUs that no entry names

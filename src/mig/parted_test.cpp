@@ -96,7 +96,68 @@ TEST(Parted, HooksAreNamed) {
   EXPECT_THAT(file->hooks, ElementsAre("pre-apply-mode: systemctl stop dcgm"));
 }
 
-TEST(Parted, AVersionAloneIsAFile) { EXPECT_TRUE(parse("version: v1")); }
+TEST(Parted, AVersionAloneIsAFileWithAWarning) {
+  const auto file = parse("version: v1");
+  ASSERT_TRUE(file);
+  EXPECT_THAT(file->warnings,
+              ElementsAre("layouts.yaml:1: \"mig-configs\" is missing, so the file has no layouts; "
+                          "name them in it"));
+}
+
+TEST(Parted, AFileThatSaysNothingIsRefused) {
+  for (const auto* text : {"", "# version: v1\n# mig-configs: {}\n", "---\n", "null", "~", "{}",
+                           "\xEF\xBB\xBF# x\n", "...\n", "version:\nmig-configs:\n#  a: []\n"}) {
+    EXPECT_EQ(refusal(text),
+              "layouts.yaml:1: the file is empty; begin it with \"version: v1\"; "
+              "what is commented out does not count")
+        << text;
+  }
+}
+
+TEST(Parted, AnotherDocumentIsNotReadInSilence) {
+  EXPECT_THAT(refusal("version: v1\n---\nmig-configs: {a: [{devices: all, mig-enabled: false}]}\n"),
+              HasSubstr("layouts.yaml:3: another document begins here, and the first one alone is "
+                        "read; "));
+}
+
+TEST(Parted, WhatNeverTakesEffectIsWarnedOf) {
+  struct Case {
+    const char* name;
+    std::string text;
+    std::vector<std::string> warnings;
+  };
+  const auto filter = [](std::string_view text) {
+    return file_with(fmt::format("{{device-filter: {}, devices: all, mig-enabled: false}}", text));
+  };
+  const Case cases[] = {
+      {"a list of no GPU",
+       file_with("{devices: [], mig-enabled: false}"),
+       {"layouts.yaml:4: \"devices\" is an empty list, so the entry is for no GPU; write all, or"}},
+      {"vendor and device changed over",
+       filter("\"0x10DE20B2\""),
+       {"layouts.yaml:4: \"device-filter\" \"0x10DE20B2\" matches no GPU: it does not end in "
+        "NVIDIA's number, 10DE; write the device first, then the vendor: \"0x20B210DE\""}},
+      {"a device without its vendor",
+       filter("[\"0x20B210DE\", \"0x20B2\"]"),
+       {"layouts.yaml:4: \"device-filter\" \"0x20B2\" matches no GPU"}},
+      {"another vendor",
+       filter("\"0x20B21002:0x147F10DE\""),
+       {"\"0x20B21002:0x147F10DE\" matches no GPU"}},
+      {"a name that no label can have",
+       "version: v1\nmig-configs:\n  a/b: [{devices: all, mig-enabled: false}]\n",
+       {"layouts.yaml:3: layout \"a/b\" cannot be the value of a label, so no node can ask for "
+        "it"}},
+      {"all as it should be", filter("\"0x20B210DE\""), {}},
+  };
+  for (const auto& one : cases) {
+    const auto file = parse(one.text);
+    ASSERT_TRUE(file) << one.name << ": " << file.error().message();
+    ASSERT_EQ(file->warnings.size(), one.warnings.size()) << one.name;
+    for (std::size_t i = 0; i < one.warnings.size(); ++i) {
+      EXPECT_THAT(file->warnings[i], HasSubstr(one.warnings[i])) << one.name;
+    }
+  }
+}
 
 TEST(Parted, WhatIsWrongIsNamedWithItsLine) {
   const struct {
@@ -104,13 +165,13 @@ TEST(Parted, WhatIsWrongIsNamedWithItsLine) {
     std::string text;
     const char* said;
   } cases[] = {
-      {"empty", "", "layouts.yaml:1: the file is null where a mapping is expected"},
+      {"empty", "", "layouts.yaml:1: the file is empty; begin it with"},
       {"a list", "- 1", "layouts.yaml:1: the file is a list"},
       {"broken YAML", "version: [v1", "layouts.yaml:1"},
       {"no version", "mig-configs: {a: [{devices: all, mig-enabled: false}]}",
        "layouts.yaml:1: \"version\" is missing; write version: v1"},
       {"a later version", "version: v2", "layouts.yaml:1: unknown version \"v2\""},
-      {"a version that is a map", "version: {}", "unknown version"},
+      {"a version that is a map", "version: {a: b}", "unknown version"},
       {"an unknown key", "version: v1\nmig-config: {}",
        "layouts.yaml:2: unknown key \"mig-config\"; did you mean \"mig-configs\"?"},
       {"an unknown key far from any", "version: v1\ncolour: red",

@@ -32,6 +32,10 @@ class PoolReader {
     for (const auto& twice : document.duplicates) {
       error(twice.line, fmt::format("\"{}\" is there twice", printable(twice.key, 80)), "keep one");
     }
+    if (document.next_line > 0) {
+      error(document.next_line, "another document begins here, and the first one alone is read",
+            "write all pools into one");
+    }
     top(document.root);
     if (problems_.any_errors()) {
       return std::unexpected(problems_.as_error(Code::kInvalidArgument));
@@ -45,12 +49,14 @@ class PoolReader {
   }
 
   void top(const yaml::Node& root) {
-    if (root.kind == yaml::Kind::kNull) return;
+    if (yaml::says_nothing(root)) {
+      return error(1, "it is empty, so no node gets a layout",
+                   "begin it with \"pools:\", or remove the ConfigMap; \"pools: []\" has none");
+    }
     const auto* list = root.find("pools");
     if (list == nullptr || root.entries.size() != 1) {
       return error(root.line, "it holds something else than pools", "begin it with \"pools:\"");
     }
-    if (list->kind == yaml::Kind::kNull) return;
     if (list->kind != yaml::Kind::kSequence || list->items.size() > kMostPools) {
       return error(list->line, "pools is no list, or too long",
                    fmt::format("write at most {} entries", kMostPools));

@@ -41,7 +41,7 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
-// kInvalidArgument with every error, each with its line. An empty text has no pools.
+// kInvalidArgument with every error, each with its line; a text that says nothing is one.
 Result<std::vector<Pool>> parse_pools(std::string_view text, std::string_view file_name);
 
 // How many of `nodes` may be away at once.

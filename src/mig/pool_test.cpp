@@ -40,12 +40,28 @@ pools:
   EXPECT_THAT(*pools, testing::ElementsAre(first, second));
 }
 
-TEST(Pools, NoneIsNoError) {
-  for (const auto* text : {"", "pools:\n", "pools: []\n"}) {
+TEST(Pools, NoneIsNoErrorWhereItIsSaid) {
+  const auto pools = parse_pools("pools: []\n", "f");
+  ASSERT_TRUE(pools);
+  EXPECT_TRUE(pools->empty());
+}
+
+TEST(Pools, ATextThatSaysNothingIsRefused) {
+  for (const auto* text : {"", "pools:\n", "# pools:\n# - name: a\n", "---\n", "null", "{}"}) {
     const auto pools = parse_pools(text, "f");
-    ASSERT_TRUE(pools) << text;
-    EXPECT_TRUE(pools->empty());
+    ASSERT_FALSE(pools) << text;
+    EXPECT_EQ(pools.error().message(),
+              "f:1: it is empty, so no node gets a layout; begin it with \"pools:\", or remove the "
+              "ConfigMap; \"pools: []\" has none");
   }
+}
+
+TEST(Pools, AnotherDocumentIsNotReadInSilence) {
+  const auto pools = parse_pools("pools: []\n---\npools: []\n", "f");
+  ASSERT_FALSE(pools);
+  EXPECT_EQ(pools.error().what,
+            "f:3: another document begins here, and the first one alone is read; write all pools "
+            "into one");
 }
 
 TEST(Pools, WhatIsWrongIsSaidWithItsLine) {

@@ -447,3 +447,21 @@ def test_exit_codes(four):
     four.sim("fault", "no-driver")
     assert four.layout("export", rc=3).stderr
     assert four.layout("apply", "-c", "all-disabled", "--state-dir", four.state, rc=3).stderr
+
+
+@pytest.mark.parametrize("text", ["", "# version: v1\n# mig-configs: {}\n", "---\n", "null\n", "{}\n"])
+def test_a_file_that_says_nothing_is_refused(four, text):
+    four.layouts.write_text(text)
+    for verb in ("assert", "apply"):
+        refused = four.layout(verb, "-f", four.layouts, "-c", "a", rc=2)
+        assert 'layouts.yaml:1: the file is empty; begin it with "version: v1"' in refused.stderr
+
+
+def test_what_is_for_no_gpu_is_told(four):
+    four.layouts.write_text(
+        "version: v1\nmig-configs:\n  a:\n  - {devices: all, mig-enabled: false}\n"
+        '  - {device-filter: "0x10DE20B2", devices: [], mig-enabled: true, mig-devices: {}}\n'
+    )
+    told = four.layout("assert", "-f", four.layouts, "-c", "a").stderr
+    assert 'layouts.yaml:5: "device-filter" "0x10DE20B2" matches no GPU' in told
+    assert 'layouts.yaml:5: "devices" is an empty list, so the entry is for no GPU' in told

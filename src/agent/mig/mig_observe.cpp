@@ -121,6 +121,10 @@ void MigManager::gather_wish(MigFacts& facts) {
   const bool known = journal_ || (outcome() != nullptr && outcome()->label == facts.label);
   if (!wish.is_file_read && known) return gather_without_file(wish.gpus.error(), facts);
   said_.forget("file");
+  const auto warnings = fmt::format("{}", fmt::join(wish.warnings, "\n"));
+  if (said_.is_news("layouts", warnings)) {
+    for (const auto& warning : wish.warnings) ports_.log.warn(warning);
+  }
   facts.wish = wish.key;
   if (!journal_) gather_plan(facts, wish);
 }

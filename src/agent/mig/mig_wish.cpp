@@ -88,9 +88,10 @@ MigWish read_wish(const std::string& label, const std::optional<std::string>& fi
   const auto found = parted.configs.find(label);
   const auto content = found == parted.configs.end() ? "absent" : text_of(found->second);
   if (found == parted.configs.end() && !has_mig(machine)) {
-    return {key_of(label, content), without_mig(machine)};
+    return {key_of(label, content), without_mig(machine), true, std::move(parted.warnings)};
   }
-  return {key_of(label, content), mig::wishes_of(parted, label, machine)};
+  auto gpus = mig::wishes_of(parted, label, machine);
+  return {key_of(label, content), std::move(gpus), true, std::move(parted.warnings)};
 }
 
 Result<MigPlan> make_plan(const std::map<gpu::GpuUuid, mig::GpuWish>& wishes,

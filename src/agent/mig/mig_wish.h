@@ -21,6 +21,7 @@ struct MigWish {
   // Of each GPU that the layout names. Errors: those of mig::parse_parted() and mig::wishes_of().
   Result<std::map<gpu::GpuUuid, mig::GpuWish>> gpus;
   bool is_file_read = true;  // false: the file is none of layouts, so nobody knows what it asks for
+  std::vector<std::string> warnings = {};  // mig::PartedFile's
 };
 
 // `file`: a mig-parted file; nullopt: none is given. A layout that the file lacks is the one of
