@@ -2,11 +2,12 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
 from node import GPU, Node, Volume, sharing
-from programs import wait_until
+from programs import ROOT, TRANCHE, wait_until
 
 START = "error starting plugins: "
 READ = START + "unable to load config: unable to finalize config: unable to parse config file: "
@@ -87,6 +88,23 @@ def test_values(here, text, phrase, place):
     assert f"{VALIDATE}{phrase}{folder}{place}" in log
 
 
+# Of ours: the place comes first, as in `tranche lint`.
+OURS = [
+    ("mps-root", "06-lint-passes-what-is-refused/mps-root.yaml", "config.yaml:2: flags.mpsRoot: /tmp/mps is in no folder from which a file may name one"),
+    ("memory-hard", "06-lint-passes-what-is-refused/memory-hard.yaml", "config.yaml:2: tranche.limits.memoryHard: `memoryHard` 4Gi is less than `memory` 8Gi; raise it, or remove it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file, message", [c[1:] for c in OURS], ids=[c[0] for c in OURS])
+def test_what_lint_says_the_agent_says(here, file, message):
+    text = (ROOT / "tests/data/reports" / file).read_text()
+    assert f"{VALIDATE}{here.dir}/{message}" in here.refused(config=text)
+    done = subprocess.run([TRANCHE, "lint", here.config], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    place, what = message.split(": ", 2)[0::2]
+    assert f"{here.dir}/{place}: error: {what.split('; ')[0]}" in done.stdout.replace("\n    ", " ")
+
+
 @pytest.mark.difference("config-all-errors")
 def test_all_errors_at_once(here):
     log = here.refused(config=entry("{name: gpu}") + "flags: {gdsEnabled: 1}\n")
@@ -105,6 +123,8 @@ FLAGS = [
     (["--health-recovery=soon"], {}, "'soon' is no duration; write a duration such as 5m, or never"),
     (["--machine-interval=0s"], {}, "--machine-interval"),
     (["--grants-interval=infinite"], {}, "--grants-interval"),
+    (["--config-file=config.yaml"], {}, "flag --config-file: 'config.yaml' is no absolute path; write it from /"),
+    ([], {"NVIDIA_DRIVER_ROOT": "run/nvidia"}, "environment NVIDIA_DRIVER_ROOT: 'run/nvidia' is no absolute path"),
     (["--labels=maybe"], {}, "'maybe' is none of auto"),
     (["--log-level=loud"], {}, "'loud' is no log level; write debug, info, warn or error"),
     (["--config-file"], {}, "flag needs an argument: -config-file"),

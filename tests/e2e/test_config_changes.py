@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from node import GPU, SHARED, Volume, config_map, sharing
-from programs import wait_until
+from programs import ROOT, wait_until
 
 REFUSED = "the new configuration is refused, the old one stays in force"
 
@@ -177,6 +177,40 @@ def test_a_file_that_was_emptied_is_no_configuration(node):
     here.write("")
     here.kubelet.wait(GPU, allocatable=1)
     agent.wait_log("config.yaml is empty: nothing is shared")
+
+
+COMMENTS = ROOT / "tests/data/reports/01-comment-alone"
+NOTHING = {
+    "comments": (COMMENTS / "commented-out.yaml").read_text(),
+    "a-mark": "---\n",
+    "null": "null\n",
+    "an-empty-mapping": "{}\n",
+    "sections-with-nothing-below": "version:\nsharing:\n#  timeSlicing: {}\n",
+    "the-second-document-alone": "---\n# none\n---\n" + sharing(4),
+    "a-byte-order-mark": "\ufeff# version: v1\n",
+}
+
+
+@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING.keys())
+def test_a_file_that_says_nothing_is_an_empty_one(node, text):
+    here = node("t4")
+    agent = here.agent(config=text)
+    agent.wait_log("config.yaml is empty: nothing is shared; write 'version: v1' if that is meant")
+    here.kubelet.wait(GPU, allocatable=1)
+    here.write((COMMENTS / "shared.yaml").read_text())
+    here.kubelet.wait(GPU, allocatable=4)
+    here.config.write_text(text)
+    agent.wait_log(f"config.yaml: the file was emptied; write 'version: v1' to share nothing.*{REFUSED}")
+    agent.signal(signal.SIGHUP)
+    here.kubelet.wait(GPU, registrations=2, allocatable=4, capacity=4)
+
+
+def test_what_has_no_effect_in_a_file_is_told(node):
+    here = node("t4")
+    agent = here.agent(config="version: v1\nsharing:\n#  timeSlicing: {}\n---\n" + sharing(4))
+    agent.wait_log("config.yaml:2: sharing: nothing is written under it, so it has no effect")
+    agent.wait_log("config.yaml:5: another document begins here, and the first one alone is read")
+    here.kubelet.wait(GPU, allocatable=1)
 
 
 def test_an_agent_that_starts_waits_for_a_file_that_is_being_written(node):

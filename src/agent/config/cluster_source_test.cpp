@@ -115,12 +115,16 @@ TEST_F(ClusterSourceTest, AnEmptyKeyIsTakenWithAWarning) {
   label("t4");
   open();
   ASSERT_TRUE(gives(3));
-  put_map({{"t4", " \n"}});
-  ASSERT_TRUE(gives(0));
-  const auto loaded = source_->read();
-  ASSERT_EQ(loaded->warnings.size(), 1U);
-  EXPECT_THAT(loaded->warnings[0].message,
-              HasSubstr("kube-system/time-slicing-config:t4 is empty: nothing is shared"));
+  for (const auto* nothing : {" \n", "# sharing: later\n", "---\nnull\n"}) {
+    put_map({{"t4", nothing}});
+    ASSERT_TRUE(gives(0));
+    const auto loaded = source_->read();
+    ASSERT_EQ(loaded->warnings.size(), 1U) << nothing;
+    EXPECT_THAT(loaded->warnings[0].message,
+                HasSubstr("kube-system/time-slicing-config:t4 is empty: nothing is shared"));
+    put_map({{"t4", sharing(3)}});
+    ASSERT_TRUE(gives(3));
+  }
 }
 
 TEST_F(ClusterSourceTest, ChangesRingTheBell) {

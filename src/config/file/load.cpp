@@ -49,7 +49,7 @@ void check_document(const yaml::Document& document, const std::string& name, Pro
   }
   if (document.next_line == 0) return;
   problems.suspicious(fmt::format("{}:{}", name, document.next_line),
-                      "another document begins here", "ignored: the first one alone is read",
+                      "another document begins here", "and the first one alone is read",
                       "write one configuration in a file or key");
 }
 

@@ -3,19 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "config/file/load.h"
+#include "config/file/refused_testing.h"
+#include "config/file/source.h"
 
 namespace tranche::config::load_invalid_test {
 namespace {
 
-struct Case {
-  const char* name;
-  std::string text;
-  // Each is the beginning of one line of the error, and there are no more lines.
-  std::vector<std::string> errors;
-  Code code = Code::kInvalidArgument;
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+using refused_testing::Case;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -42,320 +36,49 @@ TEST_P(Invalid, IsRefusedWithPlaceAndRemedy) {
   }
 }
 
-std::string shared(std::string_view entry) {
-  return "sharing:\n  timeSlicing:\n    resources:\n    - " + std::string(entry) + "\n";
-}
+INSTANTIATE_TEST_SUITE_P(Types, Invalid, testing::ValuesIn(refused_testing::types()),
+                         [](const auto& test) { return std::string(test.param.name); });
 
-const std::string kEntry = "f.yaml:4: sharing.timeSlicing.resources[0]";
+INSTANTIATE_TEST_SUITE_P(SharingRules, Invalid, testing::ValuesIn(refused_testing::sharing_rules()),
+                         [](const auto& test) { return std::string(test.param.name); });
 
-INSTANTIATE_TEST_SUITE_P(
-    Types, Invalid,
-    testing::Values(
-        Case{"version", "version: v2\nflags: 5\n", {"unknown version: v2 (f.yaml:1: version); "}},
-        Case{"version_number",
-             "version: 1",
-             {"f.yaml:1: version: cannot unmarshal number into a string, found '1'; "}},
-        Case{"string_number",
-             "flags: {plugin: {cdiAnnotationPrefix: 7}}",
-             {"f.yaml:1: flags.plugin.cdiAnnotationPrefix: cannot unmarshal number into a string, "
-              "found '7'; "}},
-        Case{"string_float",
-             "flags: {mpsRoot: 1.5}",
-             {"f.yaml:1: flags.mpsRoot: cannot unmarshal number into a string, found '1.5'; "}},
-        Case{"string_bool",
-             "flags: {migStrategy: off}",
-             {"f.yaml:1: flags.migStrategy: cannot unmarshal bool into a string, found 'off'; "}},
-        Case{"strings_number",
-             "flags: {plugin: {deviceListStrategy: [envvar, 7]}}",
-             {"f.yaml:1: flags.plugin.deviceListStrategy: invalid deviceListStrategy: cannot "
-              "unmarshal number into a string, found '7'; "}},
-        Case{"pattern_number",
-             "resources: {gpus: [{pattern: 7, name: gpu}]}",
-             {"f.yaml:1: resources.gpus[0].pattern: cannot unmarshal number into a string, found "
-              "'7'; "}},
-        Case{"list_at_top", "- a\n", {"f.yaml:1: cannot unmarshal array into a mapping; "}},
-        Case{"scalar_at_top",
-             "text",
-             {"f.yaml:1: cannot unmarshal string into a mapping, found 'text'; "}},
-        Case{"flags_list",
-             "flags: []",
-             {"f.yaml:1: flags: cannot unmarshal array into a mapping; "}},
-        Case{"plugin_scalar",
-             "flags:\n  plugin: x\n",
-             {"f.yaml:2: flags.plugin: cannot unmarshal string into a mapping, found 'x'; "}},
-        Case{"bool_quoted",
-             "flags: {failOnInitError: 'true'}",
-             {"f.yaml:1: flags.failOnInitError: cannot unmarshal string into a bool, found 'true'; "
-              "write true or false, without quotes"}},
-        Case{"bool_number",
-             "flags: {gdsEnabled: 1}",
-             {"f.yaml:1: flags.gdsEnabled: cannot unmarshal number into a bool, found '1'; "}},
-        Case{"string_list",
-             "flags: {migStrategy: [single]}",
-             {"f.yaml:1: flags.migStrategy: cannot unmarshal array into a string; "}},
-        Case{"strings_with_mapping",
-             "flags: {plugin: {deviceListStrategy: [{a: b}]}}",
-             {"f.yaml:1: flags.plugin.deviceListStrategy: invalid deviceListStrategy: cannot "
-              "unmarshal object into a string; "}},
-        Case{"strings_null",
-             "flags: {plugin: {deviceListStrategy: {}}}",
-             {"f.yaml:1: flags.plugin.deviceListStrategy: invalid deviceListStrategy: cannot "
-              "unmarshal object into a list of strings; "}},
-        Case{"interval",
-             "flags: {gfd: {sleepInterval: sometimes}}",
-             {"f.yaml:1: flags.gfd.sleepInterval: time: invalid duration \"sometimes\"; write a "
-              "duration"}},
-        Case{"interval_beyond_64_bits",
-             "flags: {gfd: {sleepInterval: 1e30}}",
-             {"f.yaml:1: flags.gfd.sleepInterval: time: invalid duration \"1e30\"; write a "
-              "duration"}},
-        Case{"interval_no_number",
-             "flags: {gfd: {sleepInterval: .inf}}",
-             {"f.yaml:1: flags.gfd.sleepInterval: time: invalid duration \".inf\"; write a "
-              "duration"}},
-        Case{"imex_scalar",
-             "imex: {channelIDs: 0}",
-             {"f.yaml:1: imex.channelIDs: cannot unmarshal number into a list of whole numbers, "
-              "found '0'; "}},
-        Case{"imex_text",
-             "imex: {channelIDs: [a]}",
-             {"f.yaml:1: imex.channelIDs: cannot unmarshal string into a whole number, found "
-              "'a'; "}},
-        Case{"honor_quoted",
-             "tranche: {honorIgnoredFields: 'true'}",
-             {"f.yaml:1: tranche.honorIgnoredFields: cannot unmarshal string into a bool, found "
-              "'true'"}},
-        Case{"on_change_word",
-             "tranche: {onChange: evict}",
-             {"f.yaml:1: tranche.onChange: unknown value 'evict'; write withhold or asNvidia"}}),
-    [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Values, Invalid, testing::ValuesIn(refused_testing::values()),
+                         [](const auto& test) { return std::string(test.param.name); });
 
-INSTANTIATE_TEST_SUITE_P(
-    SharingRules, Invalid,
-    testing::Values(
-        Case{"time_slicing_null",
-             "sharing:\n  timeSlicing:\n",
-             {"f.yaml:2: sharing.timeSlicing: no resources specified; "}},
-        Case{"time_slicing_empty",
-             "sharing: {timeSlicing: {}}",
-             {"f.yaml:1: sharing.timeSlicing: no resources specified; "}},
-        Case{
-            "mps_empty", "sharing: {mps: {}}", {"f.yaml:1: sharing.mps: no resources specified; "}},
-        Case{"resources_null",
-             "sharing:\n  timeSlicing:\n    resources:\n",
-             {"f.yaml:3: sharing.timeSlicing.resources: no resources specified; "}},
-        Case{"resources_empty",
-             "sharing: {timeSlicing: {resources: []}}",
-             {"f.yaml:1: sharing.timeSlicing.resources: no resources specified; "}},
-        Case{"resources_mapping",
-             "sharing: {timeSlicing: {resources: {name: gpu}}}",
-             {"f.yaml:1: sharing.timeSlicing.resources: cannot unmarshal object into a list; "}},
-        Case{"time_slicing_list",
-             "sharing: {timeSlicing: []}",
-             {"f.yaml:1: sharing.timeSlicing: cannot unmarshal array into a mapping; "}},
-        Case{"entry_scalar",
-             shared("gpu"),
-             {kEntry + ": cannot unmarshal string into a mapping, found 'gpu'; "}},
-        Case{"entry_null",
-             shared("~"),
-             {kEntry + ": no resource name specified; ", kEntry + ": no replicas specified; "}},
-        Case{"no_name", shared("{replicas: 2}"), {kEntry + ": no resource name specified; "}},
-        Case{"name_in_other_case",
-             shared("{Name: gpu, replicas: 2}"),
-             {kEntry + ": no resource name specified; "}},
-        Case{"no_replicas", shared("{name: gpu}"), {kEntry + ": no replicas specified; "}},
-        Case{"name_null",
-             shared("{name: null, replicas: 2}"),
-             {kEntry + ".name: incorrect format for resource name 'nvidia.com/': "}},
-        Case{"replicas_null",
-             shared("{name: gpu, replicas: null}"),
-             {kEntry + ".replicas: number of replicas must be >= 2, found null; "}},
-        Case{"devices_fraction",
-             shared("{name: gpu, replicas: 2, devices: 1.5}"),
-             {kEntry + ".devices: unrecognized type for devices spec: 1.5; "}},
-        Case{"devices_bool",
-             shared("{name: gpu, replicas: 2, devices: true}"),
-             {kEntry + ".devices: unrecognized type for devices spec: true; "}},
-        Case{"replicas_zero",
-             shared("{name: gpu, replicas: 0}"),
-             {kEntry + ".replicas: number of replicas must be >= 2, found 0; "}},
-        Case{"replicas_negative",
-             shared("{name: gpu, replicas: -2}"),
-             {kEntry + ".replicas: number of replicas must be >= 2, found -2; "}},
-        Case{"replicas_quoted",
-             shared("{name: gpu, replicas: '4'}"),
-             {kEntry + ".replicas: cannot unmarshal string into a whole number, found '4'; "}},
-        Case{"replicas_fraction",
-             shared("{name: gpu, replicas: 2.5}"),
-             {kEntry + ".replicas: cannot unmarshal number into a whole number, found '2.5'; "}},
-        Case{"replicas_text",
-             shared("{name: gpu, replicas: many}"),
-             {kEntry + ".replicas: cannot unmarshal string into a whole number, found 'many'; "}},
-        Case{"replicas_enormous",
-             shared("{name: gpu, replicas: 1000000}"),
-             {kEntry + ".replicas: 1000000 replicas of one device are more than kubelet can be "
-                       "told; write at most 65536"}},
-        Case{"name_of_other_vendor",
-             shared("{name: amd.com/gpu, replicas: 2}"),
-             {kEntry + ".name: incorrect format for resource name 'nvidia.com/amd.com/gpu': "}},
-        Case{"name_list",
-             shared("{name: [gpu], replicas: 2}"),
-             {kEntry + ".name: cannot unmarshal array into a string; "}},
-        Case{"name_too_long",
-             shared("{name: " + std::string(60, 'a') + ", replicas: 2}"),
-             {kEntry + ".name: resource name 'nvidia.com/"}},
-        Case{"rename_invalid",
-             shared("{name: gpu, replicas: 2, rename: GPU}"),
-             {kEntry + ".rename: incorrect format for resource name 'nvidia.com/GPU': "}},
-        Case{"name_too_long_for_shared",
-             "sharing: {timeSlicing: {renameByDefault: true, resources: [{name: " +
-                 std::string(50, 'a') + ", replicas: 2}]}}",
-             {"f.yaml:1: sharing.timeSlicing.resources[0].name: resource name"}},
-        Case{"rename_null",
-             shared("{name: gpu, replicas: 2, rename: null}"),
-             {kEntry + ".rename: incorrect format for resource name 'nvidia.com/': "}},
-        Case{"rename_empty",
-             shared("{name: gpu, replicas: 2, rename: ''}"),
-             {kEntry + ".rename: incorrect format for resource name 'nvidia.com/': "}},
-        Case{"rename_number",
-             shared("{name: gpu, replicas: 2, rename: 7}"),
-             {kEntry + ".rename: cannot unmarshal number into a string, found '7'; "}},
-        Case{"name_number",
-             shared("{name: 7, replicas: 2}"),
-             {kEntry + ".name: cannot unmarshal number into a string, found '7'; "}},
-        Case{"devices_null",
-             shared("{name: gpu, replicas: 2, devices: null}"),
-             {kEntry + ".devices: devices set as '' but the only valid string input is 'all'; "}},
-        Case{"devices_word",
-             shared("{name: gpu, replicas: 2, devices: some}"),
-             {kEntry +
-              ".devices: devices set as 'some' but the only valid string input is 'all'; "}},
-        Case{"devices_zero",
-             shared("{name: gpu, replicas: 2, devices: 0}"),
-             {kEntry + ".devices: devices set as '0' but a count of devices must be > 0; "}},
-        Case{"devices_quoted_count",
-             shared("{name: gpu, replicas: 2, devices: '2'}"),
-             {kEntry + ".devices: devices set as '2' but the only valid string input is 'all'; "}},
-        Case{"devices_mapping",
-             shared("{name: gpu, replicas: 2, devices: {a: 1}}"),
-             {kEntry + ".devices: unrecognized type for devices spec: a mapping; "}},
-        Case{"devices_item",
-             shared("{name: gpu, replicas: 2, devices: [0, GPU-1]}"),
-             {kEntry + ".devices[1]: unsupported type for device in devices list; "}},
-        Case{"devices_item_beyond_64_bits",
-             shared("{name: gpu, replicas: 2, devices: [99999999999999999999]}"),
-             {kEntry + ".devices[0]: unsupported type for device in devices list; "}},
-        Case{"devices_item_negative",
-             shared("{name: gpu, replicas: 2, devices: [-1]}"),
-             {kEntry + ".devices[0]: unsupported type for device in devices list; "}},
-        Case{
-            "devices_empty_honoured",
-            "tranche: {honorIgnoredFields: true}\nsharing: {timeSlicing: {resources: [{name: gpu, "
-            "replicas: 2, devices: []}]}}",
-            {"f.yaml:2: sharing.timeSlicing.resources[0].devices: the list of devices is empty; "}},
-        Case{"rename_by_default_quoted",
-             "sharing: {timeSlicing: {renameByDefault: 'yes', resources: [{name: gpu, replicas: "
-             "2}]}}",
-             {"f.yaml:1: sharing.timeSlicing.renameByDefault: cannot unmarshal string into a bool, "
-              "found 'yes'"}},
-        Case{"pattern_without_name",
-             "resources: {gpus: [{pattern: '*'}]}",
-             {"f.yaml:1: resources.gpus[0]: resources must have a 'name' field set; "}},
-        Case{"name_without_pattern",
-             "resources: {mig: [{name: gpu}]}",
-             {"f.yaml:1: resources.mig[0]: resources must have a 'pattern' field set; "}},
-        Case{"pattern_name_invalid",
-             "resources: {gpus: [{pattern: '*', name: A}]}",
-             {"f.yaml:1: resources.gpus[0].name: incorrect format for resource name "
-              "'nvidia.com/A': "}},
-        Case{"pattern_scalar",
-             "resources: {gpus: [x]}",
-             {"f.yaml:1: resources.gpus[0]: cannot unmarshal string into a mapping, found "}},
-        Case{"patterns_mapping",
-             "resources: {gpus: {}}",
-             {"f.yaml:1: resources.gpus: cannot unmarshal object into a list; "}}),
-    [](const auto& test) { return std::string(test.param.name); });
-
-INSTANTIATE_TEST_SUITE_P(
-    Values, Invalid,
-    testing::Values(
-        Case{"list_strategy",
-             "flags:\n  plugin:\n    deviceListStrategy: [envvar, cdi]\n",
-             {"invalid --device-list-strategy option: invalid strategy: cdi (f.yaml:3: "
-              "flags.plugin.deviceListStrategy); "},
-             Code::kFailedPrecondition},
-        Case{
-            "list_strategy_with_comma",
-            "flags: {plugin: {deviceListStrategy: 'envvar,cdi-cri'}}",
-            {"invalid --device-list-strategy option: invalid strategy: envvar,cdi-cri (f.yaml:1: "},
-            Code::kFailedPrecondition},
-        Case{"id_strategy",
-             "flags: {plugin: {deviceIDStrategy: name}}",
-             {"invalid --device-id-strategy option: name (f.yaml:1: "
-              "flags.plugin.deviceIDStrategy); "},
-             Code::kFailedPrecondition},
-        Case{"policy",
-             "flags: {plugin: {sharedDevicesAllocationPolicy: random}}",
-             {"invalid --shared-devices-allocation-policy option: random (f.yaml:1: "},
-             Code::kFailedPrecondition},
-        Case{"discovery",
-             "flags: {deviceDiscoveryStrategy: vfio}",
-             {"invalid --device-discovery-strategy option vfio (f.yaml:1: "
-              "flags.deviceDiscoveryStrategy); write auto, nvml or tegra"},
-             Code::kFailedPrecondition},
-        Case{"mig_strategy",
-             "flags: {migStrategy: double}",
-             {"unknown MIG strategy: double (f.yaml:1: flags.migStrategy); "},
-             Code::kFailedPrecondition},
-        Case{"mig_strategy_empty",
-             "flags: {migStrategy: ''}",
-             {"unknown MIG strategy:  (f.yaml:1: flags.migStrategy); "},
-             Code::kFailedPrecondition},
-        Case{"imex_channel",
-             "imex: {channelIDs: [1]}",
-             {"invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; found "
-              "[1] "
-              "(f.yaml:1: imex.channelIDs); "},
-             Code::kFailedPrecondition},
-        Case{"imex_channels",
-             "imex: {channelIDs: [0, 1]}",
-             {"invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; found "
-              "[0 1] "},
-             Code::kFailedPrecondition},
-        Case{"mps_without_root",
-             "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}",
-             {"using MPS requires --mps-root to be specified (flags.mpsRoot); "},
-             Code::kFailedPrecondition},
-        Case{"mps_with_mixed",
-             "flags: {mpsRoot: /opt/nvidia/m, migStrategy: mixed}\n"
-             "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}",
-             {"using --mig-strategy=mixed is not supported with MPS (f.yaml:1: "
-              "flags.migStrategy); "},
-             Code::kFailedPrecondition},
-        // NVIDIA shows the first of these; here all are shown, in its order.
-        Case{"order_of_rules",
-             "flags:\n  migStrategy: a\n  deviceDiscoveryStrategy: b\n  plugin:\n"
-             "    sharedDevicesAllocationPolicy: c\n    deviceIDStrategy: d\n"
-             "    deviceListStrategy: e\nimex:\n  channelIDs: [7]\n"
-             "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}\n",
-             {"invalid --device-list-strategy option: invalid strategy: e (f.yaml:7: ",
-              "invalid --device-id-strategy option: d (f.yaml:6: ",
-              "invalid --shared-devices-allocation-policy option: c (f.yaml:5: ",
-              "using MPS requires --mps-root",
-              "invalid --device-discovery-strategy option b (f.yaml:3",
-              "unknown MIG strategy: a (f.yaml:2: ", "invalid IMEX channel IDs: "},
-             Code::kFailedPrecondition},
-        Case{"parsing_and_values_together",
-             "flags: {migStrategy: a, gdsEnabled: b}\n" + shared("{name: gpu}"),
-             {"f.yaml:1: flags.gdsEnabled", "f.yaml:5: sharing.timeSlicing.resources[0]",
-              "unknown MIG strategy: a (f.yaml:1: flags.migStrategy); "}}),
-    [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Promises, Invalid, testing::ValuesIn(refused_testing::promises()),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Invalid, BrokenYamlNamesTheLine) {
   for (const auto* text : {"flags:\n  plugin: [", "flags:\n\t- x", "a: b: c", "flags: *nowhere"}) {
     const auto loaded = load({.file_text = text, .file_name = "f.yaml"});
     ASSERT_FALSE(loaded) << text;
     EXPECT_TRUE(loaded.error().what.starts_with("f.yaml:")) << loaded.error().what;
+  }
+}
+
+TEST(Invalid, WhatIsTooLongIsRefused) {
+  const auto loaded = load({.file_text = std::string(kMaxConfigBytes + 1, '#'), .file_name = "f"});
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().message(),
+            "f: 1048577 bytes are too many; a configuration is a file of at most 1 MiB");
+}
+
+// Promises that some device can keep: the offer says which.
+TEST(Promises, ThatDependOnTheDeviceAreTaken) {
+  for (const auto* limits :
+       {"enforcement: elastic, memory: 8Gi, memoryHard: 50%",
+        "enforcement: elastic, memoryHard: 10%", "enforcement: strict, memory: 25%, compute: 25%",
+        "enforcement: strict, memory: 64Gi",
+        "enforcement: strict, memory: 30%, oversubscribe: true",
+        "enforcement: account, memory: 30%", "enforcement: elastic, memory: 4Gi, memoryHard: 4Gi",
+        "enforcement: strict, memory: 8Gi, memoryHard: 4Gi",
+        "enforcement: strict, memory: 30%, resources: [{name: gpu, memory: 10%}]"}) {
+    const auto text =
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}]}}\n"
+        "tranche: {limits: {" +
+        std::string(limits) + "}}";
+    const auto loaded = load({.file_text = text, .file_name = "f"});
+    EXPECT_TRUE(loaded) << limits << ": " << loaded.error().what;
   }
 }
 
@@ -400,6 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
                          {"f.yaml:1: flags.migStrategie: unknown key; did you mean"}},
                     Case{
                         "unknown_of_ours", "tranche: {x: 1}", {"f.yaml:1: tranche.x: unknown key"}},
+                    Case{"another_document",
+                         "version: v1\n---\nsharing: {}\n---\n",
+                         {"f.yaml:3: another document begins here; write one configuration"}},
                     Case{"duplicate",
                          "version: v1\nversion: v1\n",
                          {"f.yaml:2: version: duplicate key, also in line 1; remove one"}},

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "config/file/load.h"
+#include "config/file/refused_testing.h"
 
 namespace tranche::config::load_limits_test {
 namespace {
@@ -175,15 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {"f.yaml:2: tranche.limits.resources[0].replicas: unknown key, ignored; "}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-struct Refused {
-  const char* name;
-  std::string limits;
-  std::vector<std::string> errors;  // beginnings of lines, after "f.yaml:2: tranche.limits"
-};
-
-void PrintTo(const Refused& c, std::ostream* out) { *out << c.name; }
-
-class LimitsInvalid : public testing::TestWithParam<Refused> {};
+class LimitsInvalid : public testing::TestWithParam<refused_testing::Refused> {};
 
 TEST_P(LimitsInvalid, IsRefusedWithPlaceAndRemedy) {
   const auto loaded = load_text("tranche:\n  limits: " + GetParam().limits + "\n");
@@ -200,85 +193,8 @@ TEST_P(LimitsInvalid, IsRefusedWithPlaceAndRemedy) {
   EXPECT_EQ(rest, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Forms, LimitsInvalid,
-    testing::Values(
-        Refused{"scalar", "strict", {": cannot unmarshal string into a mapping"}},
-        Refused{"empty", "{}", {": no enforcement specified, so nothing would be limited"}},
-        Refused{"no_enforcement", "{memory: 4Gi}", {": no enforcement specified"}},
-        Refused{"no_entries", "{resources: []}", {": no enforcement specified"}},
-        Refused{"entry_without_enforcement",
-                "{resources: [{name: gpu}]}",
-                {".resources[0]: no enforcement specified"}},
-        Refused{"entry_without_name",
-                "{enforcement: strict, resources: [{memory: 4Gi}]}",
-                {".resources[0]: no resource name specified"}},
-        Refused{"entry_scalar",
-                "{enforcement: strict, resources: [gpu]}",
-                {".resources[0]: cannot unmarshal string into a mapping"}},
-        Refused{"resources_mapping",
-                "{enforcement: strict, resources: {name: gpu}}",
-                {".resources: cannot unmarshal object into a list"}},
-        Refused{"twice",
-                "{enforcement: strict, resources: [{name: gpu}, {name: nvidia.com/gpu}]}",
-                {".resources[1]: nvidia.com/gpu has an entry already, in line 2"}},
-        Refused{"bad_name",
-                "{enforcement: strict, resources: [{name: G_P_U}]}",
-                {".resources[0].name: "}},
-        Refused{"enforcement", "{enforcement: hard}", {".enforcement: unknown enforcement: hard"}},
-        Refused{"memory_word",
-                "{enforcement: strict, memory: half}",
-                {".memory: 'half' is no amount of memory"}},
-        Refused{"memory_zero", "{enforcement: strict, memory: 0}", {".memory: with no memory"}},
-        Refused{"memory_without_its_unit",
-                "{enforcement: elastic, memory: 8, memoryHard: 46068}",
-                {".memory: '8' is 8 bytes, and less than 1 MiB", ".memoryHard: '46068' is 46068"}},
-        Refused{"memory_part_of_a_byte",
-                "{enforcement: strict, memory: 0.5}",
-                {".memory: '0.5' is 1 bytes, and less than 1 MiB"}},
-        Refused{"memory_negative",
-                "{enforcement: strict, memory: -1Gi}",
-                {".memory: '-1Gi' is no amount of memory"}},
-        Refused{"memory_list",
-                "{enforcement: strict, memory: [1]}",
-                {".memory: cannot unmarshal array into a string"}},
-        Refused{"hard_word",
-                "{enforcement: elastic, memoryHard: all}",
-                {".memoryHard: 'all' is no amount of memory"}},
-        Refused{"percents",
-                "{enforcement: strict, memory: 0%, compute: 101%}",
-                {".memory: '0%' is no part", ".compute: '101%' is no part"}},
-        Refused{"percent_forms",
-                "{enforcement: strict, memory: 1.25%, compute: .5%}",
-                {".memory: '1.25%' is no part", ".compute: '.5%' is no part"}},
-        Refused{"percent_point",
-                "{enforcement: strict, memory: '5.%', compute: '%'}",
-                {".memory: '5.%' is no part", ".compute: '%' is no part"}},
-        Refused{"percent_huge",
-                "{enforcement: strict, memory: 99999999999999999999%}",
-                {".memory: '99999999999999999999%' is no part"}},
-        Refused{"compute_quantity",
-                "{enforcement: strict, compute: 4Gi}",
-                {".compute: '4Gi' is no share"}},
-        Refused{"words",
-                "{enforcement: strict, policy: fifo, class: high, unregistered: kill}",
-                {".policy: unknown policy: fifo", ".class: unknown class: high",
-                 ".unregistered: unknown unregistered: kill"}},
-        Refused{"priority_classes_mapping",
-                "{enforcement: strict, priorityClasses: {serving: normal}}",
-                {".priorityClasses: cannot unmarshal object into a list"}},
-        Refused{"priority_classes_entries",
-                "{enforcement: strict, policy: priority, priorityClasses: [{class: normal}, "
-                "{name: a}, {name: b, class: high}, {name: c, class: normal}, "
-                "{name: c, class: best-effort}]}",
-                {".priorityClasses[0]: no PriorityClass specified",
-                 ".priorityClasses[1]: no class specified",
-                 ".priorityClasses[2].class: unknown class: high",
-                 ".priorityClasses[4]: c has a class already"}},
-        Refused{"oversubscribe_text",
-                "{enforcement: strict, oversubscribe: 'true'}",
-                {".oversubscribe: cannot unmarshal string into a bool, found 'true'"}}),
-    [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Forms, LimitsInvalid, testing::ValuesIn(refused_testing::limits()),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Limits, AnEntryIsFoundByTheAdvertisedName) {
   const auto loaded = load_text(

@@ -30,7 +30,6 @@ TEST(MpsRules, Accepted) {
       {"{protocol: 3, smPartitions: 2}", {.protocol = 3, .sm_partitions = 2}},
       {"{protocol: ~, smPartitions: ~}", {}},
       {"{}", {}},
-      {"~", {}},
   };
   for (const Row& row : rows) {
     const auto loaded = load_mps(row.mps);

@@ -1,5 +1,6 @@
 // Which source wins, and what counts as set: flag > environment > file > default.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "config/file/load.h"
@@ -94,11 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
               .file_text = "flags: {plugin: {deviceIDStrategy: x, deviceListStrategy: z}}\n"
                            "imex: {channelIDs: [5]}\n",
               .file_name = "f"},
-             "none/true/60/5"},
-        Case{"gfd_knows_vfio",
-             {.program = Program::kFeatureDiscovery,
-              .environment = {{"DEVICE_DISCOVERY_STRATEGY", "vfio"}}},
-             "none/true/envvar/60"}),
+             "none/true/60/5"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -191,14 +188,34 @@ TEST(OnMachine, CdiNeedsNvml) {
             "CDI --device-list-strategy options are only supported on NVML-based systems");
 }
 
-TEST(OnMachine, TegraAndVfioAreRefused) {
-  for (const auto strategy : {DiscoveryStrategy::kTegra, DiscoveryStrategy::kVfio}) {
-    Config config;
-    config.flags.device_discovery_strategy = strategy;
-    const auto refused = validate_on_machine(config, {});
+// Of both programs, and before they look at the machine.
+TEST(Load, StrategiesToComeAreRefused) {
+  for (const auto* strategy : {"tegra", "vfio"}) {
+    const auto refused = load({.program = Program::kFeatureDiscovery,
+                               .flags = {{"device-discovery-strategy", strategy}}});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Code::kUnsupported);
+    EXPECT_EQ(refused.error().what.find(fmt::format("device discovery strategy {} is not supported "
+                                                    "yet (flag --device-discovery-strategy); write",
+                                                    strategy)),
+              0U)
+        << refused.error().what;
   }
+}
+
+TEST(Load, CdiFilesNeedAHookProgramUnlessHooksAreOff) {
+  Sources sources{.environment = {{"NVIDIA_CDI_HOOK_PATH", ""}}};
+  EXPECT_TRUE(load(sources)) << "no CDI files";
+  sources.flags = {{"device-list-strategy", "cdi-cri"}};
+  const auto refused = load(sources);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(refused.error().what.find("invalid --nvidia-cdi-hook-path option: it is empty, and CDI "
+                                      "files name the hook program (environment "
+                                      "NVIDIA_CDI_HOOK_PATH); name it "),
+            0U)
+      << refused.error().what;
+  sources.flags.push_back({"cdi-disable-hooks", "all"});
+  EXPECT_TRUE(load(sources));
 }
 
 TEST(StartupFailure, CarriesNvidiasChainOfCauses) {

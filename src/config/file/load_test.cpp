@@ -40,6 +40,8 @@ TEST_P(Load, Gives) {
 }
 
 const auto kNothing = [](Config&) {};
+constexpr const char* kEmpty =
+    "f.yaml is empty: nothing is shared; write 'version: v1' if that is meant";
 
 // One shared resource as it is settled.
 ReplicatedResources gpus(int replicas, int line, std::optional<ResourceName> rename = {}) {
@@ -69,17 +71,35 @@ auto with_devices(const Devices& devices) {
 INSTANTIATE_TEST_SUITE_P(
     Whole, Load,
     testing::Values(
-        Case{"no_file", {}, kNothing}, Case{"empty_file", file(""), kNothing},
-        Case{"comments_only", file("# nothing\n"), kNothing},
-        Case{"empty_mapping", file("{}"), kNothing}, Case{"version", file("version: v1"), kNothing},
+        Case{"no_file", {}, kNothing}, Case{"empty_file", file(""), kNothing, {kEmpty}},
+        Case{"comments_only", file("# nothing\n"), kNothing, {kEmpty}},
+        Case{"null_document", file("---\nnull\n"), kNothing, {kEmpty}},
+        Case{"empty_mapping", file("{}"), kNothing, {kEmpty}},
+        Case{"version", file("version: v1"), kNothing},
         Case{"version_empty", file("version: ''"), kNothing},
-        Case{"version_null", file("version:"), kNothing},
-        Case{"null_parts", file("flags:\nresources:\nsharing:\nimex:\ntranche:\n"), kNothing},
-        Case{"null_values", file("flags: {migStrategy: null, plugin: null, gfd: {oneshot: null}}"),
-             kNothing},
+        Case{"version_null", file("version:"), kNothing, {kEmpty}},
+        Case{"null_parts",
+             file("flags:\nresources:\nsharing:\nimex:\ntranche:\n"),
+             kNothing,
+             {kEmpty}},
+        Case{"parts_commented_out",
+             file("version: v1\nflags: {}\nsharing:\n#  timeSlicing: {}\ntranche:\n  limits:\n"),
+             kNothing,
+             {"f.yaml:3: sharing: nothing is written under it, so it has no effect; write under it",
+              "f.yaml:6: tranche.limits: nothing is written under it"}},
+        Case{"only_the_second_document",
+             file("---\n# none\n---\nflags: {migStrategy: single}\n"),
+             kNothing,
+             {kEmpty, "f.yaml:4: another document begins here, and the first one alone is read"}},
+        Case{"null_values",
+             file("flags: {migStrategy: null, plugin: null, gfd: {oneshot: null}}"),
+             kNothing,
+             {"f.yaml:1: flags.plugin: nothing is written under it"}},
         Case{"first_document_counts",
              file("flags: {migStrategy: single}\n---\nflags: {migStrategy: mixed}\n"),
-             [](Config& c) { c.flags.mig_strategy = MigStrategy::kSingle; }},
+             [](Config& c) { c.flags.mig_strategy = MigStrategy::kSingle; },
+             {"f.yaml:3: another document begins here, and the first one alone is read; write "
+              "one "}},
         Case{"json", file(R"({"version": "v1", "flags": {"migStrategy": "mixed",
                            "failOnInitError": false}})"),
              [](Config& c) {
@@ -247,7 +267,10 @@ INSTANTIATE_TEST_SUITE_P(
                c.flags.mps_root = "/opt/nvidia/m";
                c.sharing.mps = gpus(2, 2);
              }},
-        Case{"mps_null_is_unset", file("sharing: {mps: null}"), kNothing},
+        Case{"mps_null_is_unset",
+             file("sharing: {mps: null}"),
+             kNothing,
+             {"f.yaml:1: sharing.mps: nothing is written under it"}},
         Case{"both_mps_wins",
              file("flags: {mpsRoot: /opt/nvidia/m}\nsharing:\n"
                   "  timeSlicing: {resources: [{name: gpu, replicas: 3}]}\n"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/file/settle_limits.h"
 #include "config/names.h"
 
@@ -92,9 +94,35 @@ class ListNeuter {
   Problems& problems_;
 };
 
+// The first pattern that matches counts.
+void warn_of_idle_patterns(const std::vector<FilePattern>& patterns, std::string_view field,
+                           const Settings& settings, Problems& problems) {
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const auto& own = patterns[i].value.pattern;
+    const auto where = at(settings, patterns[i].line, fmt::format("{}[{}]", field, i));
+    if (own.empty()) {
+      problems.warn(where, "the pattern is empty, so it matches nothing", "write a name, or '*'");
+      continue;
+    }
+    const auto end = patterns.begin() + static_cast<std::ptrdiff_t>(i);
+    // A pattern that matches the text of another matches all that the other does.
+    const auto above = std::find_if(patterns.begin(), end, [&](const FilePattern& one) {
+      return matches_pattern(one.value.pattern, own);
+    });
+    if (above == end) continue;
+    problems.warn(where,
+                  fmt::format("'{}' matches nothing that '{}' above does not, and the first counts",
+                              own.substr(0, 80), above->value.pattern.substr(0, 80)),
+                  "move it up, or remove it");
+  }
+}
+
 void neuter_patterns(std::vector<FilePattern>& patterns, std::string_view field,
                      const Settings& settings, Problems& problems) {
-  if (patterns.empty() || settings.honor_ignored_fields) return;
+  if (settings.honor_ignored_fields) {
+    return warn_of_idle_patterns(patterns, field, settings, problems);
+  }
+  if (patterns.empty()) return;
   problems.warn(at(settings, patterns.front().line, field),
                 "Customizing the 'resources' field is not yet supported in the config. Ignoring...",
                 kHonour);

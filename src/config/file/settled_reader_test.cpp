@@ -106,14 +106,17 @@ TEST_F(SettledReaderTest, AnotherFileInItsPlaceCountsAtOnceWhateverItSays) {
 TEST_F(SettledReaderTest, AnEmptiedFileIsRefusedUntilItIsWrittenAgain) {
   write("one");
   ASSERT_EQ(text(), "one");
-  write("\n");
-  clock_.ahead = SettledReader::kQuiet;
-  const auto emptied = read();
-  ASSERT_FALSE(emptied);
-  EXPECT_EQ(emptied.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(emptied.error().message(),
-              HasSubstr("config.yaml: the file was emptied; write 'version: v1' to share nothing"));
-  EXPECT_FALSE(reader_.rewriting());
+  for (const auto* nothing : {"\n", "# one\n", "---\n", "null\n", "sharing:\n# one\n"}) {
+    write(nothing);
+    clock_.ahead = SettledReader::kQuiet;
+    const auto emptied = read();
+    ASSERT_FALSE(emptied) << nothing;
+    EXPECT_EQ(emptied.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(
+        emptied.error().message(),
+        HasSubstr("config.yaml: the file was emptied; write 'version: v1' to share nothing"));
+    EXPECT_FALSE(reader_.rewriting());
+  }
   write("two");
   EXPECT_EQ(text(), "two");
 }
@@ -121,6 +124,9 @@ TEST_F(SettledReaderTest, AnEmptiedFileIsRefusedUntilItIsWrittenAgain) {
 TEST_F(SettledReaderTest, AnEmptyFileFromTheStartIsTakenAsNvidiasPluginTakesIt) {
   write("");
   EXPECT_EQ(text(), "");
+  write("# one\n");
+  clock_.ahead = SettledReader::kQuiet;
+  EXPECT_EQ(text(), "# one\n") << "nothing was taken away";
   write("one");
   clock_.ahead = SettledReader::kQuiet;
   EXPECT_EQ(text(), "one");

@@ -97,13 +97,13 @@ std::string required(OptionReader& reader, std::string_view name) {
   return text;
 }
 
-std::string absolute(OptionReader& reader, std::string_view flag) {
-  auto path = reader.get<std::string>(flag);
-  if (!path.starts_with('/')) {
-    reader.error(flag, fmt::format("'{}' is no absolute path", path.substr(0, 80)),
+// In a folder that is not named from / lies no path.
+void check_trusted_folders(OptionReader& reader) {
+  for (const auto& folder : reader.get<std::vector<std::string>>("trusted-folders")) {
+    if (folder.starts_with('/')) continue;
+    reader.error("trusted-folders", fmt::format("'{}' is no absolute path", folder.substr(0, 80)),
                  "write it from /");
   }
-  return path;
 }
 
 LabelOutput label_output(OptionReader& reader) {
@@ -165,7 +165,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .arbiter_state_dir = reader.get<std::string>("arbiter-state-dir"),
       .ask_evictions = reader.get<bool>("ask-evictions"),
       .host_root = reader.get<std::string>("host-root"),
-      .mps_dir = absolute(reader, "mps-dir"),
+      .mps_dir = reader.absolute("mps-dir"),
       .cdi_root = reader.get<std::string>("cdi-root"),
       .health_recovery = duration_or_never(reader, "health-recovery"),
       .machine_interval = machine_interval(reader),
@@ -195,6 +195,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
   if (!reader.is_set("kubelet-socket")) {
     options.kubelet_socket = options.device_plugins_dir() + "/kubelet.sock";
   }
+  check_trusted_folders(reader);
   return reader.result(std::move(options));
 }
 
@@ -204,7 +205,7 @@ Result<AgentOptions> load_mps_control_options(const Sources& sources) {
                        .config_name = reader.get<std::string>("config-name"),
                        .strict_config = reader.get<bool>("strict-config"),
                        .host_root = reader.get<std::string>("host-root"),
-                       .mps_dir = absolute(reader, "mps-dir"),
+                       .mps_dir = reader.absolute("mps-dir"),
                        .machine_interval = machine_interval(reader),
                        .node_name = reader.get<std::string>("node-name"),
                        .kube_namespace = reader.get<std::string>("namespace"),

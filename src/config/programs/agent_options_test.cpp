@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tranche::config::agent_options_test {
 namespace {
 
@@ -54,6 +56,46 @@ TEST(AgentOptions, FromFlagsAndEnvironment) {
                               .cdi_feature_flags = {"a", "b", "c"},
                               .cdi_disable_hooks = {"all"}};
   EXPECT_EQ(*options, expected);
+}
+
+// Others start these programs, and whatever folder they work in, a file is looked for below /.
+TEST(AgentOptions, APathFromTheWorkingFolderIsRefused) {
+  struct Case {
+    const char* name;
+    Sources sources;
+    std::vector<std::string> errors;
+  };
+  const Case cases[] = {
+      {"configuration",
+       {.flags = {{"config-file", "config.yaml"}}},
+       {"flag --config-file: 'config.yaml' is no absolute path; write it from /"}},
+      {"layouts and driver",
+       {.flags = {{"mig-config-file", "./layouts.yaml"}},
+        .environment = {{"NVIDIA_DRIVER_ROOT", "run/nvidia/driver"}}},
+       {"environment NVIDIA_DRIVER_ROOT: 'run/nvidia/driver' is no absolute path",
+        "flag --mig-config-file: './layouts.yaml' is no absolute path"}},
+      {"said once",
+       {.flags = {{"mps-dir", "here"}}},
+       {"flag --mps-dir: 'here' is no absolute path"}},
+      {"trusted folders",
+       {.environment = {{"TRANCHE_TRUSTED_FOLDERS", "/opt/a,opt/b"}}},
+       {"environment TRANCHE_TRUSTED_FOLDERS: 'opt/b' is no absolute path"}},
+  };
+  for (const auto& one : cases) {
+    const auto options = load_agent_options(one.sources);
+    ASSERT_FALSE(options) << one.name;
+    for (const auto& error : one.errors) {
+      EXPECT_NE(options.error().what.find(error), std::string::npos)
+          << one.name << ": " << options.error().what;
+    }
+    EXPECT_EQ(std::ranges::count(options.error().what, '\n') + 1,
+              static_cast<std::ptrdiff_t>(one.errors.size()))
+        << one.name << ": " << options.error().what;
+  }
+  EXPECT_FALSE(load_feature_discovery_options({.flags = {{"output-file", "gfd"}}}));
+  EXPECT_TRUE(load_feature_discovery_options({.flags = {{"output-file", ""}}}))
+      << "standard output";
+  EXPECT_TRUE(load_agent_options({.flags = {{"kubeconfig", "config"}}}));
 }
 
 TEST(AgentOptions, KubeletSocketThatIsSetStays) {

@@ -51,6 +51,13 @@ class OptionReader {
     return std::string(spec.default_text);
   }
 
+  // A path that must be given.
+  std::string absolute(std::string_view flag) {
+    auto path = get<std::string>(flag);
+    if (!path.starts_with('/')) not_absolute(flag, path);
+    return path;
+  }
+
   ApiServer api_server() {
     return {.kubeconfig = get<std::string>("kubeconfig"), .context = get<std::string>("context")};
   }
@@ -60,12 +67,33 @@ class OptionReader {
   }
 
   template <class Options>
-  Result<Options> result(Options options) const {
+  Result<Options> result(Options options) {
+    check_paths();
     if (problems_.any_errors()) return std::unexpected(problems_.as_error(Code::kInvalidArgument));
     return options;
   }
 
  private:
+  // What others start has no working folder of its own: a relative path would lead anywhere. The
+  // commands that people type read theirs from where they are.
+  void check_paths() {
+    constexpr unsigned kStartedByOthers = kUseAgent | kUseFeatureDiscovery | kUseConfigManager |
+                                          kUseCleanup | kUseArbiter | kUseMpsControl;
+    if ((use_ & kStartedByOthers) == 0) return;
+    for (const auto& spec : flag_table()) {
+      if ((spec.uses & use_) == 0 || spec.path == PathKind::kNone) continue;
+      if (spec.name == "kubeconfig") continue;  // its variable may name several
+      const auto path = get<std::string>(spec.name);
+      if (!path.empty() && !path.starts_with('/')) not_absolute(spec.name, path);
+    }
+  }
+
+  void not_absolute(std::string_view flag, std::string_view path) {
+    if (std::ranges::find(reported_, flag) != reported_.end()) return;
+    reported_.push_back(flag);
+    error(flag, fmt::format("'{}' is no absolute path", path.substr(0, 80)), "write it from /");
+  }
+
   // "did you mean "json"? write table, json or yaml"; the question only for a misspelling.
   static std::string remedy(const FlagSpec& spec, std::string_view text) {
     const auto near = nearest(text, spec.choices);
