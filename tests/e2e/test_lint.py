@@ -64,6 +64,31 @@ def beside(found: list[str], expected: list[str]):
         assert one.startswith(beginning), found
 
 
+# --- reports ----------------------------------------------------------------------------------
+
+REPORTS = ROOT / "tests" / "data" / "reports"
+
+
+def test_a_configuration_of_comments_alone_is_named_with_its_key():
+    found = findings(REPORTS / "01-comment-alone" / "configmap.yaml", code=0)
+    nothing = "the file is empty: nothing is shared"
+    beside(found, [f"8 warning data.default: {nothing}", f"10 warning data.l20: {nothing}"])
+    assert lint("--strict", REPORTS / "01-comment-alone" / "configmap.yaml").returncode == 1
+    beside(findings(REPORTS / "01-comment-alone" / "commented-out.yaml"), ["1 error : the file holds nothing"])
+    assert findings("-", text="version: v1\n", code=0) == []
+
+
+@pytest.mark.parametrize(
+    "file, said",
+    [
+        ("mps-root", "2 error flags.mpsRoot: /tmp/mps is in no folder from which a file may name one"),
+        ("memory-hard", "2 error tranche.limits.memoryHard: `memoryHard` 4Gi is less than `memory` 8Gi"),
+    ],
+)
+def test_what_the_agent_refuses_everywhere_is_an_error(file, said):
+    beside(findings(REPORTS / "06-lint-passes-what-is-refused" / f"{file}.yaml"), [said])
+
+
 # --- the platform scenario --------------------------------------------------------------------
 
 

@@ -186,6 +186,7 @@ Finding finding_of(std::string_view message, std::string_view name, Level level,
   Finding finding{.level = level, .line = place.first, .path = place.path, .what = {}, .fix = {}};
   std::string inner;
   std::string text(message);
+  auto hint = std::string::npos;  // where it begins, in `text`
   auto rest = message;
   auto line = take_place(rest, name);
   if (line && rest.starts_with(": ")) {
@@ -200,12 +201,13 @@ Finding finding_of(std::string_view message, std::string_view name, Level level,
     const auto end = behind.find(')');
     if (line && end != std::string_view::npos) {
       if (behind.starts_with(": ")) inner = std::string(behind.substr(2, end - 2));
-      text = fmt::format("{}{}", message.substr(0, at > 0 ? at - 1 : 0), behind.substr(end + 1));
+      hint = at > 0 ? at - 1 : 0;
+      text = fmt::format("{}{}", message.substr(0, hint), behind.substr(end + 1));
     }
   }
   if (line && !place.one_line) finding.line = place.first + *line - 1;
   finding.path = joined(place.path, inner);
-  const auto hint = text.find("; ");
+  hint = text.find("; ", hint == std::string::npos ? 0 : hint);
   finding.what = text.substr(0, hint);
   if (hint != std::string::npos) finding.fix = text.substr(hint + 2);
   // A message about the file as a whole begins with its name.
@@ -219,6 +221,9 @@ void check_file(std::string_view text, FileKind kind, const TextPlace& place, Re
   if (kind == FileKind::kParted) {
     const auto parsed = mig::parse_parted(text, kName);
     if (parsed) {
+      for (const auto& warning : parsed->warnings) {
+        add_lines(warning, Level::kWarning, place, report);
+      }
       check_layouts(*parsed, place, report);
     } else {
       add_lines(parsed.error().message(), Level::kError, place, report);

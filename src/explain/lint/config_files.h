@@ -17,13 +17,6 @@ FileKind kind_of_file(const yaml::Node& root);
 // The same of a text that cannot be read, or that is commented out, by how its lines begin.
 FileKind kind_of_lines(std::string_view text);
 
-// A text of that kind that stands in the file: its first line is line `first` of it, and `path` is
-// where. `one_line`: all of it is said of line `first`.
-struct TextPlace {
-  int first = 1;
-  std::string path = {};
-  bool one_line = false;
-};
 void check_file(std::string_view text, FileKind kind, const TextPlace& place, Report& report);
 
 // `source`: the whole file, to find the lines of what the ConfigMap holds.

@@ -3,7 +3,7 @@
 // offer, when it has read the hardware. Pure.
 
 #include "config/config.h"
-#include "explain/lint/config_files.h"
+#include "explain/lint/place.h"
 
 namespace tranche::lint {
 

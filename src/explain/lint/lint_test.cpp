@@ -43,7 +43,51 @@ INSTANTIATE_TEST_SUITE_P(
     All, Files,
     testing::Values(
         Case{"empty", "", {"1 error : the file holds nothing"}},
-        Case{"comments", "# nothing\n---\n", {"the file holds nothing"}},
+        Case{"comments",
+             "# nothing\n---\n",
+             {"1 error : the file holds nothing; write an object into it; as a configuration it "
+              "shares nothing (write 'version: v1' if that is meant)"}},
+        Case{"versionAlone", "version: v1\n", {}},
+        Case{"anotherVersionAlone", "version: v2\n", {"1 error version: unknown version: v2"}},
+        Case{"configOfTwoDocuments",
+             "version: v1\n---\nversion: v1\nsharing: 4\n",
+             {"3 warning : another document begins here, and the first one alone is read; write"}},
+        Case{"configBehindAnEmptyDocument",
+             "---\n# none\n---\nversion: v1\n",
+             {"1 warning : the file is empty: nothing is shared; write 'version: v1' if that is ",
+              "4 warning : another document begins here"}},
+        Case{"sectionCommentedOut",
+             "version: v1\nsharing:\n# timeSlicing: {}\n",
+             {"2 warning sharing: nothing is written under it, so it has no effect"}},
+        Case{"namesThatLeadNowhere",
+             "version: v1\nsharing: {timeSlicing: {resources: [{name: gpus, replicas: 2},\n"
+             "  {name: mig-9g.9gb, replicas: 2}, {name: mig-1c.2g.10gb, replicas: 2}]}}\n"
+             "tranche: {limits: {enforcement: strict, resources: [{name: gpu.shared},\n"
+             "  {name: gpu}, {name: mig-1g.10gb.me}]}}\n",
+             {"2 warning sharing.timeSlicing.resources[0]: nvidia.com/gpus: no node has a resource "
+              "of "
+              "that name by this configuration, so the entry does nothing; did you mean",
+              "3 warning sharing.timeSlicing.resources[1]: nvidia.com/mig-9g.9gb: no model that is "
+              "known here has that profile",
+              "4 warning tranche.limits.resources[0]: nvidia.com/gpu.shared: no node has"}},
+        Case{
+            "patternsThatMatchNothing",
+            "version: v1\ntranche: {honorIgnoredFields: true}\nresources:\n  gpus:\n"
+            "  - {pattern: 'Tesla*', name: gpu}\n  - {pattern: 'Tesla T4', name: t4}\n"
+            "  - {pattern: '', name: none}\n  mig:\n  - {pattern: 'NVIDIA A100*', name: a100}\n",
+            {"1 warning resources.mig: no model that is known here has a MIG profile like 'NVIDIA "
+             "A100*'",
+             "6 warning resources.gpus[1]: 'Tesla T4' matches nothing that 'Tesla*' above does not",
+             "7 warning resources.gpus[2]: the pattern is empty, so it matches nothing"}},
+        Case{"clientsOfMps",
+             "version: v1\nsharing: {mps: {resources: [{name: gpu, replicas: 49}]}}\n",
+             {"2 error sharing.mps.resources[0].replicas: sharing.mps: maximum allowed replicas "
+              "exceeded: 49 > 48; no GPU serves more MPS clients: lower `replicas` of "}},
+        Case{"layoutsOfNothing",
+             "version: v1\nmig-configs:\n  a:\n  - {devices: [], mig-enabled: false}\n"
+             "  - {device-filter: \"0x10DE20B0\", devices: all, mig-enabled: false}\n",
+             {"4 warning : \"devices\" is an empty list, so the entry is for no GPU",
+              "5 warning : \"device-filter\" \"0x10DE20B0\" matches no GPU"}},
         Case{"scalar", "hello", {"1 error : this is no Kubernetes object"}},
         Case{"list", "- 1\n- 2\n", {"this is no Kubernetes object"}},
         Case{"otherKind", "apiVersion: v1\nkind: Service\nspec: {x: 1}\n", {}},
@@ -97,6 +141,33 @@ INSTANTIATE_TEST_SUITE_P(
              "v1\\nsharing: 4\"\n",
              {"8 error data.a: layout \"a\" is empty",
               "9 error data.b: ", "10 error data.c: sharing: "}},
+        Case{
+            "configMapOfNothing",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n    version: v1\n"
+            "  b: |\n    # version: v1\n    # sharing: later\n  c: \"\"\n  d: |\n    ---\n    "
+            "null\n"
+            "  e:\n",
+            {"8 warning data.b: the file is empty: nothing is shared; write 'version: v1' if that ",
+             "10 warning data.c: the file is empty: nothing is shared",
+             "12 warning data.d: the file is empty", "14 warning data.e: the file is empty"}},
+        Case{"configMapOfNothingAlone",
+             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: |\n"
+             "    # version: v1\n    # sharing:\n",
+             {"6 warning data.a: the file is empty: nothing is shared"}},
+        Case{"configMapByItsName",
+             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: nvidia-device-plugin-configs}\n"
+             "data: {default: \"# nothing\"}\n",
+             {"4 warning data.default: the file is empty: nothing is shared"}},
+        Case{"configMapOfOthers",
+             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: \"\", b: hello}\n",
+             {}},
+        Case{"configMapOfLayoutsCommentedOut",
+             "apiVersion: v1\nkind: ConfigMap\ndata:\n  config.yaml: |\n    # version: v1\n"
+             "    # mig-configs:\n    #   a: []\n",
+             {"5 error data[config.yaml]: the file is empty; begin it with \"version: v1\""}},
+        Case{"configMapWithATornConfiguration",
+             "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    version: v1\n    flags: [\n",
+             {"7 error data.a: "}},
         Case{"listOfObjects",
              "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service}\n- 1\n"
              "- apiVersion: resource.k8s.io/v1beta2\n  kind: DeviceClass\n  spec: {}\n",
@@ -107,6 +178,32 @@ INSTANTIATE_TEST_SUITE_P(
                          "spec": {"selector": []}})",
              {"2 error spec.selector: unknown field \"selector\"; did you mean \"selectors\"?"}}),
     [](const auto& one) { return one.param.name; });
+
+std::string report(const std::string& name) {
+  std::ifstream file("tests/data/reports/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Reports, AConfigurationOfCommentsIsTold) {
+  EXPECT_THAT(texts_of(lint_one(report("01-comment-alone/configmap.yaml"))),
+              ElementsAre(HasSubstr("8 warning data.default: the file is empty: nothing is shared; "
+                                    "write 'version: v1' if that is meant"),
+                          HasSubstr("10 warning data.l20: the file is empty: nothing is shared")));
+  EXPECT_THAT(texts_of(lint_one(report("01-comment-alone/commented-out.yaml"))),
+              ElementsAre(HasSubstr("1 error : the file holds nothing")));
+  EXPECT_THAT(texts_of(lint_one(report("01-comment-alone/shared.yaml"))), IsEmpty());
+}
+
+TEST(Reports, WhatTheAgentRefusesIsAnError) {
+  EXPECT_THAT(texts_of(lint_one(report("06-lint-passes-what-is-refused/mps-root.yaml"))),
+              ElementsAre(HasSubstr("2 error flags.mpsRoot: /tmp/mps is in no folder from which a "
+                                    "file may name one")));
+  EXPECT_THAT(texts_of(lint_one(report("06-lint-passes-what-is-refused/memory-hard.yaml"))),
+              ElementsAre(HasSubstr("2 error tranche.limits.memoryHard: `memoryHard` 4Gi is less "
+                                    "than `memory` 8Gi; raise it, or remove it")));
+}
 
 TEST(FileLength, IsBounded) {
   EXPECT_THAT(texts_of(lint_one(std::string(kLongestFile + 1, '#'))),

@@ -90,6 +90,14 @@ class Place {
   Report* report_;
 };
 
+// A text that stands in the file, as in the key of a ConfigMap: its first line is line `first` of
+// it, and `path` is where. `one_line`: all of it is said of line `first`.
+struct TextPlace {
+  int first = 1;
+  std::string path = {};
+  bool one_line = false;
+};
+
 yaml::Node text_node(std::string text, bool quoted = true);
 yaml::Node map_node();
 yaml::Node list_node();

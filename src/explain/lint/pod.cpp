@@ -39,17 +39,16 @@ const PodKind* kind_of(const Place& object) {
   return found == kPodKinds.end() ? nullptr : &*found;
 }
 
-std::optional<Place> pod_spec(const Place& object) {
+// The Pod, or the template of one.
+std::optional<Place> pod_of(const Place& object) {
   const auto& kind = *kind_of(object);
+  if (kind.is_pod) return object;
   auto spec = object.map("spec");
-  if (kind.is_pod || !spec) return spec;
-  if (kind.is_cron) {
+  if (kind.is_cron && spec) {
     spec = spec->map("jobTemplate");
     if (spec) spec = spec->map("spec");
-    if (!spec) return spec;
   }
-  const auto pod = spec->map("template");
-  return pod ? pod->map("spec") : std::nullopt;
+  return spec ? spec->map("template") : std::nullopt;
 }
 
 // What the form of an object makes of it is the same on every fleet.
@@ -116,7 +115,10 @@ void check_fractions(const Place& object, const Surroundings& around) {
 }
 
 void check_pod(const Place& object, const Surroundings& around) {
-  const auto spec = pod_spec(object);
+  const auto pod = pod_of(object);
+  if (!pod) return;
+  check_pod_annotations(*pod);
+  const auto spec = pod->map("spec");
   if (!spec) return;
   check_pod_claims(*spec);
   const auto before = object.report().errors();

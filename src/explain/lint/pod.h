@@ -12,6 +12,8 @@ bool holds_pod(const Place& object);
 void check_pod(const Place& object, const Surroundings& around);
 
 // Parts, one file each.
+// Annotations of ours. `pod`: a Pod, or the template of one.
+void check_pod_annotations(const Place& pod);
 // spec.resourceClaims, and the claims of containers. `spec`: the Pod's.
 void check_pod_claims(const Place& spec);
 // limits and requests of its containers.

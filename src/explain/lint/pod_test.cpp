@@ -193,5 +193,30 @@ TEST(PodClaims, AreThoseThatThereAre) {
   EXPECT_THAT(*result.corrected, HasSubstr("  - name: gpu\n    resourceClaimTemplateName: t\n"));
 }
 
+TEST(PodAnnotations, NamesAndValuesThatNobodyReadsAreTold) {
+  const auto annotated = [](const std::string& annotations) {
+    return texts_of(
+        lint_one("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n"
+                 "  template:\n    metadata:\n      annotations:\n" +
+                 annotations + "    spec: {containers: [{name: main}]}\n"));
+  };
+  EXPECT_THAT(annotated("        tranche.dev/memory: 4Gi\n        tranche.dev/compute: 25%\n"
+                        "        tranche.dev/class: best-effort\n        example.com/x: z\n"),
+              IsEmpty());
+  EXPECT_THAT(
+      annotated("        tranche.dev/memroy: 4Gi\n        tranche.dev/memory: half\n"
+                "        tranche.dev/compute: 4Gi\n        tranche.dev/class: high\n"
+                "        tranche.dev/memory.main: 4Gi\n"),
+      ElementsAre(
+          HasSubstr("8 warning spec.template.metadata.annotations[tranche.dev/memroy]: no "
+                    "program reads the annotation tranche.dev/memroy; did you mean "
+                    "\"tranche.dev/memory\"?"),
+          HasSubstr("9 error spec.template.metadata.annotations[tranche.dev/memory]: 'half' "
+                    "is no amount of memory"),
+          HasSubstr("10 error"), HasSubstr("11 error"),
+          HasSubstr("12 warning spec.template.metadata.annotations[tranche.dev/memory."
+                    "main]: no program reads")));
+}
+
 }  // namespace
 }  // namespace tranche::lint::pod_test
