@@ -43,6 +43,35 @@ CASES = {
         ["'config.default' names 'b'", "It has: a."],
     ),
     "not YAML": ({"config": {"map": {"default": "a: [b"}}}, ["'default' in 'config.map' is not YAML"]),
+    "default without configurations": (
+        {"config": {"default": "a"}},
+        ["'config.default' names 'a', and there are no configurations"],
+    ),
+    "nothing but comments": (
+        {"config": {"map": {"default": "# nothing"}}},
+        ["The configuration 'default' in 'config.map' is empty: nothing is shared", "Write 'version: v1'"],
+    ),
+    "the same in the GPU operator's spelling": (
+        {"devicePlugin": {"config": {"create": True, "name": "c", "data": {"a": "# version: v1\n# sharing: later\n"}}}},
+        ["The configuration 'a'", "is empty: nothing is shared"],
+    ),
+    "an empty text": ({"config": {"map": {"a": ""}}}, ["The configuration 'a' in 'config.map' is empty"]),
+    "null": ({"config": {"map": {"a": "null"}}}, ["The configuration 'a' in 'config.map' is empty"]),
+    "a mark alone": ({"config": {"map": {"a": "---\n"}}}, ["The configuration 'a' in 'config.map' is empty"]),
+    "an empty mapping": ({"config": {"map": {"a": "{}"}}}, ["The configuration 'a' in 'config.map' is empty"]),
+    "sections with nothing below": (
+        {"config": {"map": {"a": "sharing:\n#  timeSlicing:\nflags: {}\n"}}},
+        ["The configuration 'a' in 'config.map' is empty"],
+    ),
+    "two documents": (
+        {"config": {"map": {"a": "version: v1\n---\n" + TIME_SLICING}}},
+        ["The configuration 'a' in 'config.map' has 2 documents", "the first one alone is read"],
+    ),
+    "another version": ({"config": {"map": {"a": "version: v2"}}}, ["'a' in 'config.map' has an unknown version: v2"]),
+    "a section of a wrong type": (
+        {"config": {"map": {"a": "version: v1\nsharing: [timeSlicing]"}}},
+        ["The configuration 'a' in 'config.map': sharing is no mapping"],
+    ),
     "two spellings": (
         {"config": {"name": "x"}, "devicePlugin": {"config": {"name": "theirs"}}},
         ["set one of the two"],
@@ -107,6 +136,11 @@ def test_refused(helm, case):
     message = helm.refusal(values)
     for text in texts:
         assert text in message
+
+
+@pytest.mark.parametrize("text", ("version: v1", "---\nversion: v1\n---\n# no more\n", "---\n# why\nversion: v1\n"))
+def test_what_says_that_nothing_is_shared_is_taken(helm, text):
+    assert helm.template({"config": {"map": {"a": text}}}).one("ConfigMap")
 
 
 @pytest.mark.parametrize("section", ("nfd", "gfd", "config", "image", "mps", "probes"))
