@@ -148,10 +148,10 @@ class DeviceReading {
     if (known_ != nullptr && known_->memory == gpu_.memory) {
       gpu_.reserved = known_->reserved;
     } else if (found.guessed) {
-      warn(fmt::format("how much of its memory the driver keeps for itself is unknown, so {} MiB "
-                       "are promised to nobody: {}",
-                       found.memory.mib(),
-                       call_.describe(api_.nvmlDeviceGetMemoryInfo_v2.name, found.result)));
+      warn(fmt::format(
+          "how much of its memory the driver keeps for itself is unknown, so {} MiB "
+          "are promised to nobody: {}",
+          found.memory.mib(), call_.describe(api_.nvmlDeviceGetMemoryInfo_v2.name, found.result)));
     }
   }
 
