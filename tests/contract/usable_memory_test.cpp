@@ -123,8 +123,7 @@ TEST_P(EveryMachine, HasWhatAllTranchesArePromisedTogether) {
                                   config::MigStrategy::kMixed}) {
         const auto offer =
             offer::make_offer(*machine, config_of(way, replicas, strategy, *machine), {});
-        if (!offer) continue;
-        for (const auto& resource : offer->resources) {
+        for (const auto& resource : offer.resources) {
           const auto counts = offer::tranche_counts(resource);
           for (std::size_t i = 0; i < counts.size(); ++i) {
             if (!way.memory && counts[i] <= 1) continue;

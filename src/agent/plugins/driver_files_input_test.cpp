@@ -47,7 +47,7 @@ struct Node {
     return same_round();
   }
   Result<void> same_round() {
-    offer = *offer::make_offer(*state.machine, state.config, {});
+    offer = offer::make_offer(*state.machine, state.config, {});
     input.look(offer, state);
     offer = offer_what_cdi_can_name(state, std::move(offer));
     return publisher.follow({state, std::make_shared<const offer::Offer>(offer)});
