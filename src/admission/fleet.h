@@ -13,6 +13,8 @@ namespace tranche::admission {
 struct DraModel {
   std::string product;  // as in the attribute productName: "NVIDIA L20"
   Bytes memory;         // what all shares of one GPU may hold together
+  // What the GPU has, with what the driver keeps for itself; 0: no more than `memory`.
+  Bytes total = {};
   bool operator==(const DraModel&) const = default;
 };
 
@@ -32,6 +34,8 @@ struct Fleet {
   std::vector<Replica> replicas;
   // There are nodes in mode `dra`, and their GPUs are given out whole alone.
   bool whole_alone = false;
+  // No node has one of the models yet: the operator expects them.
+  bool is_awaited = false;
 };
 
 }  // namespace tranche::admission

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/quantity.h"
+#include "cluster/slice_names.h"
 
 namespace tranche::admission {
 namespace {
@@ -17,6 +18,15 @@ constexpr int kWhole = 1000;  // permille
 // More replicas of a GPU than this are no number that somebody meant.
 constexpr int kMostReplicas = 1000;
 
+// 0: the device does not say.
+Bytes total_of(const cluster::SliceDevice& device) {
+  const auto found = device.attributes.find(std::string(cluster::kTotalMemoryAttribute));
+  const auto* mib =
+      found == device.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+  const bool is_sane = mib != nullptr && *mib > 0 && *mib < (std::int64_t{1} << 40U);
+  return is_sane ? Bytes::from_mib(static_cast<std::uint64_t>(*mib)) : Bytes();
+}
+
 std::optional<DraModel> model_of(const cluster::SliceDevice& device) {
   const auto product = device.attributes.find("productName");
   const auto memory = device.capacity.find("memory");
@@ -25,7 +35,7 @@ std::optional<DraModel> model_of(const cluster::SliceDevice& device) {
   }
   const auto* name = std::get_if<std::string>(&product->second);
   if (name == nullptr || name->empty()) return std::nullopt;
-  return DraModel{.product = *name, .memory = {memory->second.value}};
+  return DraModel{.product = *name, .memory = {memory->second.value}, .total = total_of(device)};
 }
 
 bool offers(const cluster::Node& node, std::string_view resource) {
@@ -59,20 +69,19 @@ bool is_enforced(const cluster::Node& node, std::string_view resource) {
 
 std::vector<DraModel> models_of(const std::vector<cluster::ResourceSlice>& slices,
                                 std::string_view driver) {
-  std::map<std::string, Bytes> memory;
+  std::map<std::string, DraModel> known;
   for (const auto& slice : slices) {
     if (slice.driver != driver) continue;
     for (const auto& device : slice.devices) {
       const auto model = model_of(device);
       if (!model) continue;
-      const auto [found, is_new] = memory.emplace(model->product, model->memory);
-      if (!is_new) found->second = std::min(found->second, model->memory);
+      auto& same = known.try_emplace(model->product, *model).first->second;
+      same.memory = std::min(same.memory, model->memory);
+      same.total = std::min(same.total, model->total);
     }
   }
   std::vector<DraModel> models;
-  for (const auto& [product, bytes] : memory) {
-    models.push_back({.product = product, .memory = bytes});
-  }
+  for (const auto& [product, model] : known) models.push_back(model);
   std::ranges::sort(models, {},
                     [](const DraModel& one) { return std::tuple(one.memory, one.product); });
   return models;

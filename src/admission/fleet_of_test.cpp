@@ -33,6 +33,23 @@ TEST(FleetOf, ModelsOfOurDriverSmallOnesFirst) {
                                   DraModel{"NVIDIA L20", Bytes::from_mib(46068)}));
 }
 
+// Of a model the least counts, and an agent that does not tell the whole tells of no more.
+TEST(FleetOf, WhatAModelHasTogetherWithWhatItsDriverKeeps) {
+  const auto with_total = [](const std::string& product, std::uint64_t mib, std::int64_t total) {
+    auto made = device(product, mib);
+    made.attributes["tranche.dev/totalMemory"] = total;
+    return made;
+  };
+  const auto total_of = [](std::vector<cluster::SliceDevice> devices) {
+    return models_of({slice(std::move(devices))}, kDriver).at(0).total;
+  };
+  EXPECT_EQ(total_of({with_total("L20", 45476, 46068)}), Bytes::from_mib(46068));
+  EXPECT_EQ(total_of({with_total("L20", 45476, 46068), with_total("L20", 45400, 46000)}),
+            Bytes::from_mib(46000));
+  EXPECT_EQ(total_of({with_total("L20", 45476, 46068), device("L20", 46068)}), Bytes());
+  EXPECT_EQ(total_of({with_total("L20", 45476, -1)}), Bytes());
+}
+
 TEST(FleetOf, ADeviceThatDoesNotSayWhatItIsCountsAsNone) {
   auto nameless = device("", 100);
   auto without_memory = device("A", 100);

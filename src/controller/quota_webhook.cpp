@@ -51,16 +51,16 @@ Result<void> QuotaWebhook::decide(const admission::Review& review, const std::st
   }
   if (!quotas_.may_matter(review.ns)) return {};
   ASSIGN_OR_RETURN(const auto fleet, fleet_.fleet());
-  ASSIGN_OR_RETURN(const auto permille,
+  ASSIGN_OR_RETURN(const auto billionths,
                    admission::quota::charge_of(review.object, fleet.dra_models, charge_));
-  if (permille == 0) return {};
+  if (billionths == 0) return {};
   ASSIGN_OR_RETURN(const auto asked,
                    json::read_fields(review.object, [&](const json::Fields& fields) {
                      const auto metadata = fields.object("metadata");
                      return admission::quota::Reservation{.ns = review.ns,
                                                           .claim = metadata.text("name"),
                                                           .uid = metadata.text("uid"),
-                                                          .permille = permille};
+                                                          .billionths = billionths};
                    }));
   const auto turn = turns_.take(review.ns, stop);
   if (!turn) {

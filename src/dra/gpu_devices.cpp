@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cluster/slice_names.h"
 #include "dra/counters.h"
 #include "dra/names.h"
 #include "gpu/models.h"
@@ -96,6 +97,7 @@ SliceDevice GpuDevices::whole() const {
   put_common(device);
   put_text(device, kIslandAttribute, text_of(facts_.islands, gpu_.uuid));
   put_share(device);
+  put_total(device);
   device.taints = taints({gpu_.uuid.value});
   if (partitions()) device.consumes = {{counter_set_name(gpu_), whole_gpu(gpu_.mig_geometry)}};
   return device;
@@ -138,6 +140,12 @@ void GpuDevices::put_share(SliceDevice& device) const {
   }
   device.capacity = {{"memory", share_of(memory, kMiB)}, {"compute", share_of(100, 1)}};
   device.shareable = true;
+}
+
+void GpuDevices::put_total(SliceDevice& device) const {
+  const auto total = gpu_.memory.mib();
+  if (device.capacity.at("memory").value >= total * kMiB) return;
+  device.attributes.emplace(cluster::kTotalMemoryAttribute, static_cast<std::int64_t>(total));
 }
 
 std::vector<cluster::DeviceTaint> GpuDevices::taints(

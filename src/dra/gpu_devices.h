@@ -31,6 +31,8 @@ class GpuDevices {
  private:
   void put_common(cluster::SliceDevice& device) const;
   void put_share(cluster::SliceDevice& device) const;
+  // What the GPU has, where the capacity is less.
+  void put_total(cluster::SliceDevice& device) const;
   std::vector<cluster::DeviceTaint> taints(std::initializer_list<std::string> uuids) const;
   cluster::SliceDevice place(const gpu::GpuInstanceProfile& profile, int start) const;
   cluster::SliceDevice existing(const gpu::MigInstance& instance) const;

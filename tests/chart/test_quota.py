@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+import yaml
 from api_server import Refused, free_port
 from helm import ROOT, find_helm
 from test_fractions import ACCOUNT, CONFIGURATION, NAME, SECRET, SLICES, Cluster, resource_slice
@@ -18,6 +19,7 @@ from workloads import claim, exactly, gpus, make_namespace, pod
 VALIDATING = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{NAME}"
 GPUS = "requests.nvidia.com/gpu"
 OURS = "tranche-gpu-shares"
+THIRDS = ROOT / "tests/data/reports/02-three-thirds-and-a-quota/thirds.yaml"
 
 
 TEAM = "team-gpus"  # a class of the operator's, of the same GPUs
@@ -219,6 +221,29 @@ def test_another_class_of_the_same_gpus_counts_too(namespace):
     ns.share("b", 50, deviceClassName=TEAM)
     ns.server.wait(lambda: not ns.ledger()["reserved"], "the keeper sees claims of both classes")
     assert sorted(ns.charged()) == [500, 500]
+
+
+def test_three_thirds_in_mib_are_one_gpu(cluster, namespace):
+    """Report 02, and a fourth; the Pod's share is that of the report's Job."""
+    ns = namespace("1")
+    (job,) = (item for item in yaml.safe_load_all(THIRDS.read_text()) if item["kind"] == "Job")
+    job["metadata"]["namespace"] = ns.name
+    made = cluster.post(f"/apis/batch/v1/namespaces/{ns.name}/jobs", job)
+    (ours,) = made["spec"]["template"]["spec"]["resourceClaims"]
+    path = f"/apis/resource.k8s.io/v1/namespaces/{ns.name}/resourceclaimtemplates"
+    template = cluster.server.request("GET", f"{path}/{ours['resourceClaimTemplateName']}")
+
+    def third(name):
+        item = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name}}
+        return cluster.post(ns.claims, {**item, "spec": template["spec"]["spec"]})
+
+    for name in ("a", "b", "c"):
+        third(name)
+    assert ns.ours()["metadata"]["annotations"]["tranche.dev/gpu-shares-held"] == "1"
+    with pytest.raises(Refused, match="asks for 0.333333 of a GPU.*whole GPUs take 0, shares 1;"):
+        third("d")
+    with pytest.raises(Refused, match="exceeded quota"):
+        ns.whole("one", 1)
 
 
 def by_class(ns, name, device_class, annotations=None, **more):

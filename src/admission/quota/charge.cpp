@@ -16,12 +16,15 @@ namespace {
 
 using json::Fields;
 
-// ceil(part * 1000 / all), at most kWhole; `all` is not 0.
-std::int64_t permille_of(std::uint64_t part, std::uint64_t all) {
-  if (part >= all) return kWhole;
+constexpr std::int64_t kPercent = kWhole / 100;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+
+// So many bytes of the GPU, in whole Mi; at most kWhole. The GPU has one Mi or more.
+std::int64_t part_of(std::uint64_t bytes, Bytes gpu) {
   __extension__ using Wide = unsigned __int128;
-  const auto wide = (static_cast<Wide>(part) * kWhole + all - 1) / all;
-  return static_cast<std::int64_t>(wide);
+  const Wide mib = bytes / kMiB + (bytes % kMiB == 0 ? 0 : 1);
+  const Wide part = mib * kWhole / gpu.mib();
+  return static_cast<std::int64_t>(std::min<Wide>(part, kWhole));
 }
 
 class Charger {
@@ -76,7 +79,7 @@ class Charger {
 
   static std::int64_t compute_of(const Fields& requests) {
     const auto percent = amount_of(requests, "compute");
-    return percent ? std::clamp<std::int64_t>(*percent, 1, 100) * 10 : kWhole;
+    return percent ? std::clamp<std::int64_t>(*percent, 1, 100) * kPercent : kWhole;
   }
 
   std::int64_t memory_of(const Fields& requests, const Fields& one) const {
@@ -88,8 +91,9 @@ class Charger {
     for (const auto& model : models_) {
       if (model.memory.value < memory || (named != nullptr && model.product != named->product))
         continue;
-      if (model.memory.value == 0) continue;
-      dearest = std::max(dearest.value_or(0), permille_of(memory, model.memory.value));
+      const auto gpu = std::max(model.memory, model.total);
+      if (gpu.mib() == 0) continue;
+      dearest = std::max(dearest.value_or(0), part_of(memory, gpu));
     }
     return dearest.value_or(kWhole);  // of what is not known, all
   }

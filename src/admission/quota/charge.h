@@ -1,12 +1,18 @@
 #pragma once
-// What of a GPU a ResourceClaim is charged, in thousandths, before the scheduler has chosen a
+// What of a GPU a ResourceClaim is charged, in billionths, before the scheduler has chosen a
 // device. The larger of memory and compute counts: nobody else can use what is left of the other.
 // Of alternatives (firstAvailable) the dearest counts, as in Kubernetes' own quota.
 //
 // Memory is bytes, so how much of a GPU it is depends on the model: the dearest that has so much,
-// unless the request names the model as our templates do (claim_template.h). Other selectors are
-// not understood, and lower no charge. What names no amount is charged all, and so is what asks for
-// a capacity by another name: nobody knows what it comes to. Pure; claims are written by tenants.
+// unless the request names the model as our templates do (claim_template.h). It is whole Mi, as
+// devices give it, of all the Mi that the model has, and what is no whole billionth is rounded
+// down: so parts that are together no more than a GPU are charged no more than one. Parts that are
+// a single Mi more are charged more than one, as long as there are fewer of them than a billion
+// divided by the GPU's Mi, which are more than a ledger holds (3390 of 288Gi).
+//
+// Other selectors are not understood, and lower no charge. What names no amount is charged all, and
+// so is what asks for a capacity by another name: nobody knows what it comes to. Pure; claims are
+// written by tenants.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +26,7 @@
 
 namespace tranche::admission::quota {
 
-inline constexpr std::int64_t kWhole = 1000;  // thousandths of a GPU
+inline constexpr std::int64_t kWhole = 1'000'000'000;  // billionths of a GPU
 
 struct ChargeOptions {
   ClaimOptions claim = {};

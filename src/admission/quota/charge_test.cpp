@@ -16,6 +16,8 @@ using testing::HasSubstr;
 const std::vector<DraModel> kModels = {{.product = "NVIDIA L20", .memory = Bytes::from_mib(46068)},
                                        {.product = "Tesla T4", .memory = Bytes::from_mib(15360)}};
 
+constexpr std::int64_t kMilli = kWhole / 1000;
+
 json exactly(const json& capacity, const json& more = json::object()) {
   json one = {{"deviceClassName", "gpu-share"}};
   if (!capacity.is_null()) one["capacity"]["requests"] = capacity;
@@ -51,7 +53,8 @@ TEST(Charge, IsTheLargerOfMemoryAndCompute) {
        500},
       {"memory that none has", exactly({{"memory", "80Gi"}, {"compute", "1"}}), 1000},
       {"rounded up", exactly({{"memory", "1Mi"}, {"compute", "1"}}), 10},
-      {"memory rounded up", exactly({{"memory", "154Mi"}, {"compute", "1"}}), 11},
+      {"memory of which the model has no whole number",
+       exactly({{"memory", "1"}, {"compute", "1"}}), 10},
       {"no compute", exactly({{"memory", "1Gi"}}), 1000},
       {"no memory", exactly({{"compute", "10"}}), 1000},
       {"nothing", exactly(nullptr), 1000},
@@ -69,7 +72,7 @@ TEST(Charge, IsTheLargerOfMemoryAndCompute) {
   };
   for (const auto& [name, request, permille] : cases) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(charge(json::array({request})), permille);
+    EXPECT_EQ(charge(json::array({request})), permille * kMilli);
   }
 }
 
@@ -82,8 +85,8 @@ TEST(Charge, IsOfTheClassesThatAreNamed) {
     EXPECT_TRUE(may_name_a_class(text, classes) || std::string(name) == "gpu.nvidia.com");
     return charge_of(tranche::json::parse(text).value(), kModels, {.classes = classes});
   };
-  EXPECT_EQ(charged("gpu-share"), 1000);
-  EXPECT_EQ(charged("team-gpus"), 1000);
+  EXPECT_EQ(charged("gpu-share"), kWhole);
+  EXPECT_EQ(charged("team-gpus"), kWhole);
   EXPECT_EQ(charged("gpu.nvidia.com"), 0);
   EXPECT_EQ(charged("gpu-shares"), 0);
 }
@@ -93,8 +96,8 @@ TEST(Charge, OfAlternativesIsTheDearestOfRequestsTheSum) {
                              {"firstAvailable",
                               {exactly({{"memory", "1Mi"}, {"compute", "50"}})["exactly"],
                                exactly({{"memory", "1Mi"}, {"compute", "75"}})["exactly"]}}};
-  EXPECT_EQ(charge(json::array({alternatives})), 750);
-  EXPECT_EQ(charge(json::array({alternatives, alternatives})), 1500);
+  EXPECT_EQ(charge(json::array({alternatives})), 750 * kMilli);
+  EXPECT_EQ(charge(json::array({alternatives, alternatives})), 1500 * kMilli);
   EXPECT_EQ(charge(json::array()), 0);
 }
 
@@ -106,7 +109,7 @@ TEST(Charge, OfAFractionIsTheFraction) {
     ASSERT_TRUE(made);
     const auto view = tranche::json::parse(made->json);
     ASSERT_TRUE(view);
-    EXPECT_EQ(charge_of(view->find("spec").value(), kModels, {}), percent * 10);
+    EXPECT_EQ(charge_of(view->find("spec").value(), kModels, {}), percent * 10 * kMilli);
   }
 }
 

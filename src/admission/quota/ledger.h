@@ -4,8 +4,12 @@
 // resourceVersion that he read, so that of two who reserve at the same time one reads again
 // (decision 41). Pure: this is the value, its text, and how it follows what is there.
 //
-//     {"claims": {"<uid>": 500}, "reserved": {"<uid>": {"at": "<RFC 3339>", "permille": 250}},
-//      "version": "gpu-shares/v1"}
+//     {"claims": {"<uid>": 500, "<uid2>": 334}, "billionths": {"<uid2>": 333333333},
+//      "reserved": {"<uid>": {"at": "<RFC 3339>", "permille": 250}}, "version": "gpu-shares/v1"}
+//
+// What is no whole thousandth stands in "billionths" too (a reservation has it beside "permille"):
+// releases that know no billionths read the thousandths, rounded up, and write them alone. Charges
+// are then as before, until this one has looked at the claims again.
 //
 // Of more claims than an annotation has room for, which were there before the quota, it has the sum
 // alone: {"claims": {}, ..., "uncounted": 70000}. Nothing is reserved in such a one.
@@ -23,7 +27,7 @@
 namespace tranche::admission::quota {
 
 struct Entry {
-  std::int64_t permille = 0;
+  std::int64_t billionths = 0;         // of a GPU
   cluster::WallTime reserved_at = {};  // not stored of a claim that was there
   // The claim was there. One that never came (another admission refused it) is forgotten.
   bool is_seen = false;
@@ -44,7 +48,7 @@ struct Ledger {
 
   bool is_full() const { return claims.size() >= kMost || uncounted > 0; }
 
-  std::int64_t permille() const;  // of all
+  std::int64_t billionths() const;  // of all
 };
 
 // kInvalidArgument: the text is no ledger, or of another version. It is then not empty: the caller

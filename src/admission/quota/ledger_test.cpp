@@ -15,9 +15,11 @@ using testing::UnorderedElementsAre;
 
 const cluster::WallTime kNow{seconds(1'800'000'000)};
 
-Entry seen(std::int64_t permille) { return {.permille = permille, .is_seen = true}; }
+constexpr std::int64_t kMilli = 1'000'000;
+
+Entry seen(std::int64_t permille) { return {.billionths = permille * kMilli, .is_seen = true}; }
 Entry reserved(std::int64_t permille, seconds ago) {
-  return {.permille = permille, .reserved_at = kNow - ago};
+  return {.billionths = permille * kMilli, .reserved_at = kNow - ago};
 }
 
 TEST(Ledger, IsReadAsItWasWritten) {
@@ -25,6 +27,36 @@ TEST(Ledger, IsReadAsItWasWritten) {
   EXPECT_EQ(parse_ledger(to_text(ledger)), ledger);
   ledger.claims = {{"a-b", seen(500)}, {"c", reserved(0, seconds(7))}};
   EXPECT_EQ(parse_ledger(to_text(ledger)), ledger);
+}
+
+TEST(Ledger, KeepsBillionths) {
+  Ledger ledger;
+  ledger.claims["third"] = {.billionths = 333'333'333, .is_seen = true};
+  ledger.claims["on its way"] = {.billionths = 666'666'667, .reserved_at = kNow};
+  ledger.claims["half"] = seen(500);
+  EXPECT_EQ(parse_ledger(to_text(ledger)), ledger);
+}
+
+// What stands in a cluster when the controllers are updated, or set back, one after the other.
+TEST(Ledger, IsReadByTheReleaseBeforeAndReadsIts) {
+  // The release before reads thousandths, whatever else stands there; they are never too few.
+  Ledger ledger;
+  ledger.claims["a"] = {.billionths = 333'333'333, .is_seen = true};
+  ledger.claims["b"] = {.billionths = 666'666'667, .reserved_at = kNow};
+  ledger.claims["c"] = seen(500);
+  EXPECT_EQ(to_text(ledger),
+            R"({"billionths":{"a":333333333},"claims":{"a":334,"c":500},)"
+            R"("reserved":{"b":{"at":"2027-01-15T08:00:00.000000Z","permille":667,)"
+            R"("billionths":666666667}},"version":"gpu-shares/v1"})");
+  // What it wrote: thousandths alone. Once the claims are looked at, each is what it is.
+  const auto before = parse_ledger(
+      R"({"claims":{"a":334,"c":500},"reserved":{"b":{"at":"2027-01-15T08:00:00.000000Z",)"
+      R"("permille":667}},"version":"gpu-shares/v1"})");
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->billionths(), (334 + 500 + 667) * kMilli);
+  const auto after =
+      reconcile(*before, {{"a", 333'333'333}, {"b", 666'666'667}, {"c", 500 * kMilli}}, kNow);
+  EXPECT_EQ(after.billionths(), 1500 * kMilli);
 }
 
 TEST(Ledger, WhatIsTornIsNotEmpty) {
@@ -38,6 +70,8 @@ TEST(Ledger, WhatIsTornIsNotEmpty) {
       R"({"claims":{"a":"1"},"reserved":{},"version":"gpu-shares/v1"})",
       R"({"claims":{},"reserved":{"a":{"permille":1,"at":"today"}},"version":"gpu-shares/v1"})",
       R"({"claims":{},"reserved":{"a":{"permille":1}},"version":"gpu-shares/v1"})",
+      R"({"claims":{"a":1},"billionths":{"a":333333333},"reserved":{},"version":"gpu-shares/v1"})",
+      R"({"claims":{"a":1},"billionths":{"a":"1"},"reserved":{},"version":"gpu-shares/v1"})",
   };
   for (const auto* text : texts) EXPECT_FALSE(parse_ledger(text)) << text;
 }
@@ -45,7 +79,7 @@ TEST(Ledger, WhatIsTornIsNotEmpty) {
 TEST(Ledger, AFullOneFitsIntoAnAnnotation) {
   Ledger ledger;
   for (std::size_t i = 0; i < Ledger::kMost; ++i) {
-    ledger.claims[fmt::format("{:036}", i)] = reserved(8000, seconds(1));
+    ledger.claims[fmt::format("{:036}", i)] = {.billionths = 8'333'333'333, .reserved_at = kNow};
   }
   EXPECT_LT(to_text(ledger).size(), 250U << 10U);
 }
@@ -55,29 +89,29 @@ TEST(Ledger, OfMoreThanFitTheSumStays) {
   Ledger ledger;
   ledger.claims["on its way"] = reserved(250, seconds(1));
   std::map<std::string, std::int64_t> live;
-  for (int i = 0; i < 5000; ++i) live[fmt::format("{:036}", i)] = 10;
+  for (int i = 0; i < 5000; ++i) live[fmt::format("{:036}", i)] = 10 * kMilli;
   const auto full = reconcile(ledger, live, kNow);
   EXPECT_EQ(full.claims.size(), 5001U);
   const auto text = to_text(full);
   EXPECT_LT(text.size(), 1U << 10U);
   const auto read = parse_ledger(text);
   ASSERT_TRUE(read) << read.error().message();
-  EXPECT_EQ(read->permille(), full.permille());
+  EXPECT_EQ(read->billionths(), full.billionths());
   EXPECT_TRUE(read->is_full());
   EXPECT_THAT(read->claims, testing::ElementsAre(Key("on its way")));
   EXPECT_EQ(parse_ledger(to_text(*read)), *read);
   // When some have ended each is known again.
   live.erase(std::next(live.begin(), 100), live.end());
   const auto after = reconcile(*read, live, kNow);
-  EXPECT_EQ(after.permille(), 1250);
+  EXPECT_EQ(after.billionths(), 1250 * kMilli);
   EXPECT_FALSE(after.is_full());
 }
 
 TEST(Ledger, ItsSumDoesNotWrap) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   Ledger ledger;
-  ledger.claims = {{"a", seen(kMost)}, {"b", seen(kMost)}};
-  EXPECT_EQ(ledger.permille(), kMost);
+  ledger.claims["a"].billionths = ledger.claims["b"].billionths = kMost;
+  EXPECT_EQ(ledger.billionths(), kMost);
 }
 
 TEST(Ledger, FollowsWhatIsThere) {
@@ -91,20 +125,24 @@ TEST(Ledger, FollowsWhatIsThere) {
       {"reserved by a clock that was set back", reserved(250, -seconds(3600))},
   };
   const auto after =
-      reconcile(ledger, {{"lives", 500}, {"came", 250}, {"before us", 750}}, kNow).claims;
+      reconcile(ledger,
+                {{"lives", 500 * kMilli}, {"came", 250 * kMilli}, {"before us", 750 * kMilli}},
+                kNow)
+          .claims;
   EXPECT_THAT(after,
               UnorderedElementsAre(Key("lives"), Key("on its way"), Key("came"), Key("before us")));
   EXPECT_TRUE(after.at("came").is_seen);
   EXPECT_FALSE(after.at("on its way").is_seen);
-  EXPECT_EQ(after.at("before us").permille, 750);
+  EXPECT_EQ(after.at("before us").billionths, 750 * kMilli);
 }
 
 TEST(Ledger, AClaimHoldsWhatItIsChargedAndNeverMoreThanBefore) {
   Ledger ledger;
   ledger.claims = {{"a", seen(1000)}};
-  EXPECT_EQ(reconcile(ledger, {{"a", 400}}, kNow).permille(), 400);
-  EXPECT_EQ(reconcile(reconcile(ledger, {{"a", 400}}, kNow), {{"a", 1000}}, kNow).permille(), 400);
-  EXPECT_EQ(reconcile(reconcile(ledger, {{"a", 400}}, kNow), {}, kNow), Ledger());
+  const auto lower = reconcile(ledger, {{"a", 400 * kMilli}}, kNow);
+  EXPECT_EQ(lower.billionths(), 400 * kMilli);
+  EXPECT_EQ(reconcile(lower, {{"a", 1000 * kMilli}}, kNow).billionths(), 400 * kMilli);
+  EXPECT_EQ(reconcile(lower, {}, kNow), Ledger());
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace {
 using json::Fields;
 
 // More than any cluster has, and sums of it fit.
-constexpr std::int64_t kMost = std::int64_t{1} << 50U;
+constexpr std::int64_t kMostMilli = std::int64_t{1} << 40U;
+constexpr std::int64_t kMilli = 1'000'000;  // billionths
 
 // "1e30": an amount that the API server takes, and that does not fit into 63 bits. Quotas that
 // shall limit nothing are written like that.
@@ -28,8 +29,8 @@ bool is_huge(std::string_view text) {
 std::int64_t amount_of(const Fields& amounts, Rounding rounding) {
   const auto text = amounts.text(kQuotaResource);
   const auto milli = parse_milli_quantity(text, rounding);
-  if (milli && *milli >= 0) return std::min(*milli, kMost);
-  if (!milli && is_huge(text)) return kMost;
+  if (milli && *milli >= 0) return from_milli(*milli);
+  if (!milli && is_huge(text)) return from_milli(kMostMilli);
   amounts.refuse(kQuotaResource,
                  fmt::format("is '{}', which is no number of GPUs", printable(text, 64)));
   return 0;
@@ -57,8 +58,13 @@ Result<std::optional<Limit>> read_limit(json::View resource_quota) {
   });
 }
 
-std::string gpus_text(std::int64_t permille) {
-  auto text = fmt::format("{}.{:03}", permille / 1000, permille % 1000);
+std::int64_t from_milli(std::int64_t thousandths) {
+  return std::min(thousandths, kMostMilli) * kMilli;
+}
+
+std::string gpus_text(std::int64_t billionths) {
+  const auto millionths = billionths / 1000 + (billionths % 1000 >= 500 ? 1 : 0);
+  auto text = fmt::format("{}.{:06}", millionths / 1'000'000, millionths % 1'000'000);
   while (text.ends_with('0')) text.pop_back();
   if (text.ends_with('.')) text.pop_back();
   return text;

@@ -1,6 +1,6 @@
 #pragma once
 // What a namespace's ResourceQuota says of whole GPUs: the limit that its shares are held to as
-// well. In thousandths of a GPU. Pure.
+// well. In billionths of a GPU. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -28,7 +28,11 @@ struct Limit {
 // for which Pods it is; or it is our own.
 Result<std::optional<Limit>> read_limit(json::View resource_quota);
 
-// "2.5" of 2500 thousandths.
-std::string gpus_text(std::int64_t permille);
+// Thousandths of a GPU, of a quantity, as billionths. More than any cluster has are as many as
+// sums of them allow.
+std::int64_t from_milli(std::int64_t thousandths);
+
+// "2.5" of 2500 million billionths; to the nearest millionth.
+std::string gpus_text(std::int64_t billionths);
 
 }  // namespace tranche::admission::quota

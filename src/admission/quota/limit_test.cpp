@@ -6,6 +6,8 @@
 namespace tranche::admission::quota::limit_test {
 namespace {
 
+constexpr std::int64_t kMilli = 1'000'000;
+
 Result<std::optional<Limit>> read(const std::string& text) {
   const auto view = json::parse(text);
   EXPECT_TRUE(view) << text;
@@ -22,21 +24,21 @@ TEST(Limit, IsWhatAQuotaSaysOfWholeGpus) {
       {"whole",
        R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"4","cpu":"1"}},
            "status":{"used":{"requests.nvidia.com/gpu":"2"}}})",
-       Limit{.quota = "q", .hard = 4000, .used = 2000}},
+       Limit{.quota = "q", .hard = 4000 * kMilli, .used = 2000 * kMilli}},
       {"a part, and no status yet",
        R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"2.5"}}})",
-       Limit{.quota = "q", .hard = 2500, .used = 0}},
+       Limit{.quota = "q", .hard = 2500 * kMilli, .used = 0}},
       {"nothing at all",
        R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"0"}}})",
        Limit{.quota = "q", .hard = 0, .used = 0}},
       {"rounded against the namespace",
        R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"2.0009"}},
            "status":{"used":{"requests.nvidia.com/gpu":"1.0001"}}})",
-       Limit{.quota = "q", .hard = 2000, .used = 1001}},
+       Limit{.quota = "q", .hard = 2000 * kMilli, .used = 1001 * kMilli}},
       {"no limit to speak of",
        R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"1e30"}},
            "status":{"used":{"requests.nvidia.com/gpu":"1"}}})",
-       Limit{.quota = "q", .hard = std::int64_t{1} << 50U, .used = 1000}},
+       Limit{.quota = "q", .hard = (std::int64_t{1} << 40U) * kMilli, .used = 1000 * kMilli}},
       {"another resource", R"({"spec":{"hard":{"requests.cpu":"4"}}})", std::nullopt},
       {"for some Pods",
        R"({"spec":{"hard":{"requests.nvidia.com/gpu":"4"},"scopes":["BestEffort"]}})",

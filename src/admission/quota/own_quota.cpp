@@ -18,7 +18,7 @@ std::optional<std::int64_t> amount_of(const Fields& amounts) {
   const auto text = amounts.maybe_text(kQuotaResource);
   if (!text) return std::nullopt;
   const auto milli = parse_milli_quantity(*text, Rounding::kUp);
-  if (milli && *milli >= 0) return *milli;
+  if (milli && *milli >= 0) return from_milli(*milli);
   amounts.refuse(kQuotaResource, "is no number of GPUs");
   return std::nullopt;
 }
@@ -31,7 +31,7 @@ std::string left_text(const Ledger& ledger, const std::vector<Limit>& limits) {
 void fill(json::Value& object, const Ledger& ledger, const std::vector<Limit>& limits) {
   auto& annotations = object["metadata"]["annotations"];
   annotations[kLedgerAnnotation] = to_text(ledger);
-  annotations[kHeldAnnotation] = gpus_text(ledger.permille());
+  annotations[kHeldAnnotation] = gpus_text(ledger.billionths());
   auto hard = json::Value::object();
   hard[kQuotaResource] = left_text(ledger, limits);
   object["spec"]["hard"] = std::move(hard);

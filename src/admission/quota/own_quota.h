@@ -25,7 +25,7 @@ inline constexpr std::string_view kHeldAnnotation = "tranche.dev/gpu-shares-held
 
 struct OwnQuota {
   std::optional<Ledger> ledger;      // nullopt: it is missing or torn, and to be made anew
-  std::int64_t wanted = 0;           // spec.hard, in thousandths
+  std::int64_t wanted = 0;           // spec.hard, in billionths
   std::optional<std::int64_t> hard;  // status.hard; nullopt: Kubernetes has not counted yet
   std::int64_t used = 0;             // status.used: by whole GPUs
 };

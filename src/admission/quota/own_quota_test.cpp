@@ -11,13 +11,14 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-const std::vector<Limit> kLimits = {{"wide", 8000, 0}, {"tight", 2500, 0}};
+constexpr std::int64_t kMilli = 1'000'000;
+const std::vector<Limit> kLimits = {{"wide", 8000 * kMilli, 0}, {"tight", 2500 * kMilli, 0}};
 const cluster::OwnerReference kOwner{
     .api_version = "a/v1", .kind = "Kind", .name = "owner", .uid = "o-1"};
 
 Ledger holding(std::int64_t permille) {
   Ledger ledger;
-  ledger.claims["c-1"] = {.permille = permille, .is_seen = true};
+  ledger.claims["c-1"] = {.billionths = permille * kMilli, .is_seen = true};
   return ledger;
 }
 
@@ -32,7 +33,7 @@ TEST(OwnQuota, IsReadAsItWasWritten) {
   const auto own = read(text);
   ASSERT_TRUE(own);
   EXPECT_EQ(own->ledger, holding(750));
-  EXPECT_EQ(own->wanted, 1000) << "of 1.75 whole GPUs are of use";
+  EXPECT_EQ(own->wanted, 1000 * kMilli) << "of 1.75 whole GPUs are of use";
   EXPECT_EQ(own->hard, std::nullopt);
   const auto object = json::parse(text);
   EXPECT_EQ(object["metadata"]["annotations"][std::string(kHeldAnnotation)], "0.75");
@@ -53,12 +54,12 @@ TEST(OwnQuota, AChangeKeepsWhatIsNotOurs) {
   const auto own = read(changed.dump());
   ASSERT_TRUE(own);
   EXPECT_EQ(own->wanted, 0);
-  EXPECT_EQ(own->hard, 1000);
-  EXPECT_EQ(own->used, 1000);
+  EXPECT_EQ(own->hard, 1000 * kMilli);
+  EXPECT_EQ(own->used, 1000 * kMilli);
   const auto lowered = changed.dump();
   const auto status = read(with_status_as_wanted(*tranche::json::parse(lowered)));
   EXPECT_EQ(status->hard, 0);
-  EXPECT_EQ(status->used, 1000) << "Kubernetes counts that";
+  EXPECT_EQ(status->used, 1000 * kMilli) << "Kubernetes counts that";
 }
 
 TEST(OwnQuota, WithoutOurLabelItIsSomebodyElses) {
@@ -79,9 +80,11 @@ TEST(OwnQuota, ATornLedgerIsNone) {
 }
 
 TEST(OwnQuota, GpusForPeople) {
-  EXPECT_EQ(gpus_text(2500), "2.5");
+  EXPECT_EQ(gpus_text(2500 * kMilli), "2.5");
   EXPECT_EQ(gpus_text(0), "0");
-  EXPECT_EQ(gpus_text(1010), "1.01");
+  EXPECT_EQ(gpus_text(1010 * kMilli), "1.01");
+  EXPECT_EQ(gpus_text(333'333'333), "0.333333");
+  EXPECT_EQ(gpus_text(999'999'999), "1") << "three thirds";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::unexpected<Error> beyond(const Limit& limit, const Reservation& asked, std:
       Code::kFailedPrecondition,
       fmt::format("claim \"{}\" asks for {} of a GPU, and namespace {} may have {} GPUs "
                   "(ResourceQuota {}, {}): whole GPUs take {}, shares {}",
-                  printable(asked.claim, 253), gpus_text(asked.permille), printable(asked.ns, 63),
+                  printable(asked.claim, 253), gpus_text(asked.billionths), printable(asked.ns, 63),
                   gpus_text(limit.hard), printable(limit.quota, 253), kQuotaResource,
                   gpus_text(limit.used), gpus_text(shares)),
       fmt::format("end Pods that hold some (kubectl get resourceclaims -n {}), or have the quota "
@@ -46,16 +46,16 @@ Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Re
     return fail(Code::kInvalidArgument,
                 fmt::format("claim \"{}\" has no uid", printable(asked.claim, 253)));
   }
-  if (limits.empty() || asked.permille == 0) return ledger;
+  if (limits.empty() || asked.billionths == 0) return ledger;
   const auto found = ledger.claims.find(asked.uid);
   // One that is there was admitted. Who names its uid anew is not its API server.
   const bool is_known = found != ledger.claims.end() &&
-                        (found->second.is_seen || found->second.permille >= asked.permille);
+                        (found->second.is_seen || found->second.billionths >= asked.billionths);
   if (is_known) return ledger;
   if (found != ledger.claims.end()) ledger.claims.erase(found);
-  const auto shares = ledger.permille();
+  const auto shares = ledger.billionths();
   for (const auto& limit : limits) {
-    const auto after = saturated(saturated(limit.used, shares), asked.permille);
+    const auto after = saturated(saturated(limit.used, shares), asked.billionths);
     if (after > limit.hard) return beyond(limit, asked, shares);
   }
   if (ledger.is_full()) {
@@ -65,14 +65,14 @@ Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Re
                             printable(asked.ns, 63), Ledger::kMost),
                 "end some, or use another namespace");
   }
-  ledger.claims[asked.uid] = {.permille = asked.permille, .reserved_at = now};
+  ledger.claims[asked.uid] = {.billionths = asked.billionths, .reserved_at = now};
   return ledger;
 }
 
 std::optional<std::int64_t> left_for_whole(const Ledger& ledger, const std::vector<Limit>& limits) {
   const auto tightest = std::ranges::min_element(limits, {}, &Limit::hard);
   if (tightest == limits.end()) return std::nullopt;
-  return std::max<std::int64_t>(tightest->hard - ledger.permille(), 0);
+  return std::max<std::int64_t>(tightest->hard - ledger.billionths(), 0);
 }
 
 }  // namespace tranche::admission::quota

@@ -17,7 +17,7 @@ struct Reservation {
   std::string ns;
   std::string claim;  // its name, for messages
   std::string uid;
-  std::int64_t permille = 0;  // charge_of()
+  std::int64_t billionths = 0;  // charge_of()
 };
 
 // The ledger with the claim in it. Asked again for the same claim, the same: an API server may ask
@@ -26,7 +26,7 @@ struct Reservation {
 Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Reservation& asked,
                        cluster::WallTime now);
 
-// How many thousandths the shares leave for whole GPUs, by the tightest limit; 0 where they have
+// How many billionths the shares leave for whole GPUs, by the tightest limit; 0 where they have
 // gone past it. nullopt: there is no limit.
 std::optional<std::int64_t> left_for_whole(const Ledger& ledger, const std::vector<Limit>& limits);
 

@@ -12,16 +12,17 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+constexpr std::int64_t kMilli = 1'000'000;
 const cluster::WallTime kNow{std::chrono::seconds(1'800'000'000)};
 
 Ledger holding(std::int64_t permille) {
   Ledger ledger;
-  ledger.claims["other"] = {.permille = permille, .is_seen = true};
+  ledger.claims["other"] = {.billionths = permille * kMilli, .is_seen = true};
   return ledger;
 }
 
 Reservation half(std::string uid = "u") {
-  return {.ns = "team-a", .claim = "c", .uid = std::move(uid), .permille = 500};
+  return {.ns = "team-a", .claim = "c", .uid = std::move(uid), .billionths = 500 * kMilli};
 }
 
 TEST(Reserve, WholeGpusAndSharesAreHeldToOneQuota) {
@@ -32,26 +33,34 @@ TEST(Reserve, WholeGpusAndSharesAreHeldToOneQuota) {
     bool is_admitted;
   };
   const Case cases[] = {
-      {"free", {"q", 4000, 0}, 0, true},
-      {"just fits", {"q", 4000, 2000}, 1500, true},
-      {"a hundredth too much", {"q", 4000, 2000}, 1510, false},
-      {"whole GPUs take all", {"q", 4000, 4000}, 0, false},
-      {"shares take all", {"q", 4000, 0}, 4000, false},
+      {"free", {"q", 4000 * kMilli, 0}, 0, true},
+      {"just fits", {"q", 4000 * kMilli, 2000 * kMilli}, 1500, true},
+      {"a hundredth too much", {"q", 4000 * kMilli, 2000 * kMilli}, 1510, false},
+      {"whole GPUs take all", {"q", 4000 * kMilli, 4000 * kMilli}, 0, false},
+      {"shares take all", {"q", 4000 * kMilli, 0}, 4000, false},
       {"none allowed", {"q", 0, 0}, 0, false},
-      {"half a GPU allowed", {"q", 500, 0}, 0, true},
-      {"past it already, after the quota was lowered", {"q", 1000, 3000}, 500, false},
-      {"numbers at their end", {"q", 1000, std::numeric_limits<std::int64_t>::max()}, 1, false},
+      {"half a GPU allowed", {"q", 500 * kMilli, 0}, 0, true},
+      {"past it already, after the quota was lowered",
+       {"q", 1000 * kMilli, 3000 * kMilli},
+       500,
+       false},
+      {"numbers at their end",
+       {"q", 1000 * kMilli, std::numeric_limits<std::int64_t>::max()},
+       1,
+       false},
   };
   for (const auto& [name, limit, shares, is_admitted] : cases) {
     SCOPED_TRACE(name);
     const auto after = reserve(holding(shares), {limit}, half(), kNow);
     EXPECT_EQ(after.has_value(), is_admitted);
-    EXPECT_EQ(after ? after->permille() : shares + 500, shares + 500);
+    if (!after) continue;
+    EXPECT_EQ(after->billionths(), (shares + 500) * kMilli);
   }
 }
 
 TEST(Reserve, SaysWhoTakesWhat) {
-  const auto refused = reserve(holding(1750), {{"gpus", 4000, 2000}}, half(), kNow);
+  const auto refused =
+      reserve(holding(1750), {{"gpus", 4000 * kMilli, 2000 * kMilli}}, half(), kNow);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(refused.error().message(),
@@ -62,7 +71,7 @@ TEST(Reserve, SaysWhoTakesWhat) {
 }
 
 TEST(Reserve, EachQuotaOfTheNamespaceCounts) {
-  const std::vector<Limit> limits = {{"wide", 8000, 0}, {"tight", 1000, 0}};
+  const std::vector<Limit> limits = {{"wide", 8000 * kMilli, 0}, {"tight", 1000 * kMilli, 0}};
   EXPECT_TRUE(reserve(holding(500), limits, half(), kNow));
   const auto refused = reserve(holding(600), limits, half(), kNow);
   ASSERT_FALSE(refused);
@@ -70,7 +79,7 @@ TEST(Reserve, EachQuotaOfTheNamespaceCounts) {
 }
 
 TEST(Reserve, TheSameClaimIsChargedOnce) {
-  const std::vector<Limit> limits = {{"q", 500, 0}};
+  const std::vector<Limit> limits = {{"q", 500 * kMilli, 0}};
   const auto once = reserve(Ledger(), limits, half(), kNow);
   ASSERT_TRUE(once);
   EXPECT_EQ(reserve(*once, limits, half(), kNow + std::chrono::hours(1)), *once);
@@ -80,7 +89,7 @@ TEST(Reserve, TheSameClaimIsChargedOnce) {
 TEST(Reserve, WithoutAQuotaNothingIsCounted) {
   EXPECT_EQ(reserve(Ledger(), {}, half(), kNow), Ledger());
   auto nothing = half();
-  nothing.permille = 0;
+  nothing.billionths = 0;
   EXPECT_EQ(reserve(Ledger(), {{"q", 0, 0}}, nothing, kNow), Ledger());
 }
 
@@ -93,23 +102,26 @@ TEST(Reserve, AClaimHasAUid) {
 TEST(Reserve, AFullLedgerTakesNoMore) {
   Ledger ledger;
   for (std::size_t i = 0; i < Ledger::kMost; ++i) {
-    ledger.claims["u" + std::to_string(i)] = {.permille = 1, .is_seen = true};
+    ledger.claims["u" + std::to_string(i)] = {.billionths = 1, .is_seen = true};
   }
-  const auto refused = reserve(ledger, {{"q", 1'000'000, 0}}, half(), kNow);
+  const auto refused = reserve(ledger, {{"q", 1'000'000 * kMilli, 0}}, half(), kNow);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("2000 claims of shares"));
 }
 
 TEST(LeftForWhole, IsWhatSharesLeaveOfTheTightestQuota) {
   EXPECT_EQ(left_for_whole(holding(1500), {}), std::nullopt);
-  EXPECT_EQ(left_for_whole(holding(1500), {{"a", 8000, 0}, {"b", 4000, 3000}}), 2500);
-  EXPECT_EQ(left_for_whole(holding(5000), {{"b", 4000, 0}}), 0);
+  EXPECT_EQ(
+      left_for_whole(holding(1500), {{"a", 8000 * kMilli, 0}, {"b", 4000 * kMilli, 3000 * kMilli}}),
+      2500 * kMilli);
+  EXPECT_EQ(left_for_whole(holding(5000), {{"b", 4000 * kMilli, 0}}), 0);
 }
 
 // Whoever comes and goes in whatever order: shares and whole GPUs together stay within the quota,
 // as long as whole GPUs are held to what is left.
 RC_GTEST_PROP(Reserve, NoOrderOfEventsGoesPastTheQuota, ()) {
-  Limit limit{.quota = "q", .hard = *rc::gen::inRange<std::int64_t>(0, 9) * 500, .used = 0};
+  Limit limit{
+      .quota = "q", .hard = *rc::gen::inRange<std::int64_t>(0, 9) * 500 * kMilli, .used = 0};
   Ledger ledger;
   std::map<std::string, std::int64_t> live;
   auto now = kNow;
@@ -119,14 +131,14 @@ RC_GTEST_PROP(Reserve, NoOrderOfEventsGoesPastTheQuota, ()) {
     const Reservation asked{.ns = "n",
                             .claim = "c",
                             .uid = uid,
-                            .permille = *rc::gen::inRange<std::int64_t>(1, 100) * 10};
+                            .billionths = *rc::gen::inRange<std::int64_t>(1, 1000'000'000)};
     switch (*rc::gen::inRange(0, 5)) {
       case 0: {  // a claim is admitted, and comes
         if (live.contains(uid)) break;
         const auto after = reserve(ledger, {limit}, asked, now);
         if (!after) break;
         ledger = *after;
-        live[uid] = ledger.claims.at(uid).permille;
+        live[uid] = ledger.claims.at(uid).billionths;
         break;
       }
       case 1: {  // a claim is admitted, and another admission refuses it
@@ -143,13 +155,13 @@ RC_GTEST_PROP(Reserve, NoOrderOfEventsGoesPastTheQuota, ()) {
         break;
       default: {  // Pods with whole GPUs, by ResourceQuota
         const auto left = left_for_whole(ledger, {limit});
-        const std::int64_t used = *rc::gen::inRange<std::int64_t>(0, 5) * 1000;
+        const std::int64_t used = *rc::gen::inRange<std::int64_t>(0, 5) * 1000 * kMilli;
         if (used <= std::max(*left, limit.used)) limit.used = used;
       }
     }
     std::int64_t shares = 0;
-    for (const auto& [name, permille] : live) shares += permille;
-    RC_ASSERT(shares <= ledger.permille());
+    for (const auto& [name, billionths] : live) shares += billionths;
+    RC_ASSERT(shares <= ledger.billionths());
     RC_ASSERT(limit.used + shares <= limit.hard);
   }
 }
