@@ -48,7 +48,8 @@ def up(arguments: list[str]) -> None:
         "--gates",
         default="",
         metavar="NAME=BOOL,...",
-        help="feature gates of the API server, the controller manager, the scheduler and kubelet [their own]",
+        help="feature gates of the API server, the controller manager, the scheduler and kubelet, or of one of them "
+        "(kube-scheduler:NAME=BOOL) [their own]",
     )
     parser.add_argument("--cidr", default="10.244.0.0/16", help="the Pods' network [10.244.0.0/16]")
     parser.add_argument(

@@ -54,8 +54,8 @@ class ControlPlane:
     def start(self, name: str) -> None:
         program = pathlib.Path(self.settings.programs) / name
         arguments = getattr(self, "_" + name.replace("-", "_"))()
-        if self.settings.gates and name != "etcd":
-            arguments.append(f"--feature-gates={self.settings.feature_gates}")
+        if name != "etcd" and (gates := self.settings.feature_gates(name)):
+            arguments.append(f"--feature-gates={gates}")
         self.client.start(name, [program, *arguments], self.logs / f"{name}.log")
 
     def start_all(self) -> None:

@@ -34,7 +34,7 @@ def config(this: NodeSettings, settings: Settings) -> dict:
         "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%"},
         "imageGCHighThresholdPercent": 100,
         # A crashing container comes back after a second: tests of faults do not wait for minutes.
-        "featureGates": {"KubeletCrashLoopBackOffMax": True, **settings.gates},
+        "featureGates": {"KubeletCrashLoopBackOffMax": True, **settings.gates_of("kubelet")},
         "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
     }
     if settings.topology_manager != "none":

@@ -15,6 +15,7 @@ FILE = "lab.json"
 RUNTIMES = ("wrapper", "cdi")
 TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 CPU_POLICIES = ("none", "static")
+GATED = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
 # Every lab has a network of its own, so that all labs use the same addresses.
 NODE_NETWORK = ipaddress.ip_network("10.42.0.0/16")
 SERVICE_NETWORK = ipaddress.ip_network("10.96.0.0/16")
@@ -48,7 +49,8 @@ class Settings:
     topology_manager: str = "none"
     cpu_manager: str = "none"
     pod_network: str = "10.244.0.0/16"
-    gates: dict[str, bool] = field(default_factory=dict)  # feature gates, of everything of Kubernetes
+    # Feature gates, of everything of Kubernetes; "kube-scheduler:NAME" is of that program alone.
+    gates: dict[str, bool] = field(default_factory=dict)
     node_status: str = ""  # kubelet's nodeStatusUpdateFrequency; empty: kubelet's own
     programs: str = ""
     build: str = ""
@@ -57,10 +59,15 @@ class Settings:
     def cgroup(self) -> str:
         return f"tranche-lab/{self.name}"
 
-    @property
-    def feature_gates(self) -> str:
+    def gates_of(self, program: str) -> dict[str, bool]:
+        """Its own win."""
+        ours = {name: on for name, on in self.gates.items() if ":" not in name}
+        own = {name: on for name, on in self.gates.items() if name.startswith(f"{program}:")}
+        return {**ours, **{name.partition(":")[2]: on for name, on in own.items()}}
+
+    def feature_gates(self, program: str) -> str:
         """As Kubernetes' flag takes them."""
-        return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(self.gates.items()))
+        return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(self.gates_of(program).items()))
 
     def plain_names(self) -> list[str]:
         return [f"plain-{number}" for number in range(1, self.plain + 1)]
@@ -82,12 +89,14 @@ def parse_nodes(words: list[str]) -> list[NodeSettings]:
 
 
 def parse_gates(text: str) -> dict[str, bool]:
-    """`NAME=true,OTHER=false`. Whether Kubernetes knows them, it says itself."""
+    """`NAME=true,kubelet:OTHER=false`. Whether Kubernetes knows them, it says itself."""
     gates: dict[str, bool] = {}
     for word in filter(None, text.split(",")):
         name, _, value = word.partition("=")
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", name) or value not in ("true", "false"):
-            raise LabError(f"--gates {word!r}: no feature gate", "such as DRAConsumableCapacity=false")
+        program, colon, gate = name.rpartition(":")
+        known = program in GATED if colon else True
+        if not known or not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", gate) or value not in ("true", "false"):
+            raise LabError(f"--gates {word!r}: no feature gate", "such as DRAConsumableCapacity=false or kubelet:DRAConsumableCapacity=false")
         gates[name] = value == "true"
     return gates
 
