@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,19 @@ class HealthBoard {
   // Nobody waits any more.
   void stop();
 
+  // Kubelet has taken the driver; it has asked for the stream.
+  void note_taken(std::chrono::steady_clock::time_point at);
+  void note_asked() const;
+  // Whether kubelet takes the driver and never asks: its feature gate ResourceHealthStatus is off.
+  // One that asks does so when it takes the driver, and again every 5 s where that fails.
+  bool goes_unasked(std::chrono::steady_clock::time_point now) const;
+
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   View view_;
+  std::optional<std::chrono::steady_clock::time_point> taken_;
+  mutable bool asked_ = false;
 };
 
 }  // namespace tranche::dra

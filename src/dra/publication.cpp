@@ -106,6 +106,10 @@ std::string describe(const Dropped& dropped) {
     lost.emplace_back(
         "whole GPUs for plain Pods that ask for one by its resource name (DRAExtendedResource)");
   }
+  if (dropped.health) {
+    lost.emplace_back(
+        "the health of devices in Pods' status (ResourceHealthStatus, off at this node's kubelet)");
+  }
   return fmt::format(
       "feature gates of Kubernetes are off, and claims on this node do without {}: turn them on at "
       "the API server, the controller manager, the scheduler and every kubelet (--feature-gates), "

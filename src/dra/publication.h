@@ -26,15 +26,17 @@ struct SliceWrite {
 std::vector<SliceWrite> writes_for(const std::vector<cluster::ResourceSlice>& there, Pool wanted,
                                    const PoolNames& names, const cluster::OwnerReference& owner);
 
-// What the API server drops when a feature gate is off. It says nothing about it, so what it
-// answers to a write is compared with what was written.
+// What Kubernetes drops when a feature gate is off. The API server says nothing about it, so what
+// it answers to a write is compared with what was written.
 struct Dropped {
   bool shares = false;    // DRAConsumableCapacity
   bool counters = false;  // DRAPartitionableDevices
   bool taints = false;    // DRADeviceTaints
   // DRAExtendedResource, of DeviceClasses and not of slices.
   bool names = false;
-  bool any() const { return shares || counters || taints || names; }
+  // ResourceHealthStatus, at this node's kubelet: it has not asked for the devices' health.
+  bool health = false;
+  bool any() const { return shares || counters || taints || names || health; }
   bool operator==(const Dropped&) const = default;
 };
 Dropped dropped_fields(const cluster::ResourceSlice& written, const cluster::ResourceSlice& answer);

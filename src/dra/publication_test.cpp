@@ -183,6 +183,8 @@ TEST(DroppedFields, AreDescribedWithTheGatesThatKeepThem) {
   const auto text = describe(Dropped{.shares = true, .taints = true});
   EXPECT_THAT(text, HasSubstr("do without shares of GPUs (DRAConsumableCapacity), taints (DRA"));
   EXPECT_THAT(text, EndsWith("then restart the agents"));
+  EXPECT_NE(describe({.health = true}).find("ResourceHealthStatus, off at this node's kubelet"),
+            std::string::npos);
   const auto all = describe({.shares = true, .counters = true, .taints = true, .names = true});
   EXPECT_THAT(all, HasSubstr("(DRAPartitionableDevices)"));
   EXPECT_THAT(all, HasSubstr("(DRAExtendedResource)"));

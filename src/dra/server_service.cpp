@@ -122,6 +122,7 @@ class HealthMethods final : public v1alpha1::DRAResourceHealth::Service {
   grpc::Status NodeWatchResources(
       grpc::ServerContext* context, const v1alpha1::NodeWatchResourcesRequest* /*request*/,
       grpc::ServerWriter<v1alpha1::NodeWatchResourcesResponse>* writer) override {
+    board_.note_asked();
     std::optional<std::uint64_t> sent;
     auto due = std::chrono::steady_clock::now();
     while (!stopped_ && !context->IsCancelled()) {

@@ -184,11 +184,15 @@ TEST_F(DriverServerTest, TellsKubeletWhoItIsAndHearsWhetherItIsTaken) {
 TEST_F(DriverServerTest, StreamsTheHealthOfEveryDeviceAsItChanges) {
   const auto at = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
   health_.set({{"gpu-n1", "gpu-0"}, {"gpu-n1", "gpu-1"}}, at);
+  health_.note_taken({});
+  const std::chrono::steady_clock::time_point later{std::chrono::hours(1)};
+  EXPECT_TRUE(health_.goes_unasked(later));
   grpc::ClientContext context;
   const auto kubelet = stub<v1alpha1::DRAResourceHealth>(socket_);
   const auto stream = kubelet->NodeWatchResources(&context, {});
   v1alpha1::NodeWatchResourcesResponse message;
   ASSERT_TRUE(stream->Read(&message));
+  EXPECT_FALSE(health_.goes_unasked(later));
   ASSERT_EQ(message.devices_size(), 2);
   EXPECT_EQ(message.devices(0).device().pool_name(), "gpu-n1");
   EXPECT_EQ(message.devices(0).device().device_name(), "gpu-0");

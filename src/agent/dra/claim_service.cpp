@@ -178,7 +178,9 @@ void ClaimService::look_at_limits(ClaimStanding& standing) const {
 // Plain Pods get no GPU by a DeviceClass of a node that takes no claims.
 std::string ClaimService::gates_off(std::optional<cluster::NodeMode> mode) const {
   auto dropped = made_of_now().dropped;
-  dropped.names = mode == cluster::NodeMode::kDra && classes_->names_are_dropped();
+  const bool takes = mode == cluster::NodeMode::kDra;
+  dropped.names = takes && classes_->names_are_dropped();
+  dropped.health = takes && health_.goes_unasked(ports_.clock.now());
   return describe(dropped);
 }
 
@@ -286,6 +288,7 @@ void ClaimService::registered(const Result<void>& answer) {
     refused_ = answer ? std::string() : answer.error().message();
   }
   if (answer) {
+    health_.note_taken(ports_.clock.now());
     ports_.log.info(fmt::format("kubelet knows this driver of claims: {}", names_.driver));
   } else {
     ports_.log.error(answer.error());
@@ -329,6 +332,7 @@ void ClaimService::tick(TimePoint now) {
   publish(now);
   if (now - look_at_server_ < kLookAtServer) return;
   look_at_server_ = now;
+  if (state_ && gates_off(mode_.read()) != state_->claims.gates_off) ports_.look_again();
   sweep(now);
   // Who has cut a GPU may be a claim whose record is made anew, or may have ended since.
   if (cuts_.look_again()) ask_for_cuts();
