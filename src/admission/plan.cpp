@@ -1,6 +1,7 @@
 #include "admission/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -40,6 +41,7 @@ class Planner {
   Result<Plan> make() {
     TRY(read_shares());
     if (!shares_.empty()) TRY(place());
+    if (!shares_.empty() && fleet_.is_awaited) plan_.warnings.push_back(waits_for_a_node());
     for (std::size_t i = 0; i < pod_.containers.size(); ++i) settle(i);
     find_stale();
     if (past_.is_unreadable()) {
@@ -95,6 +97,13 @@ class Planner {
       if (asks(i)) TRY(place_alone(i));
     }
     return {};
+  }
+
+  std::string waits_for_a_node() const {
+    std::vector<std::string> products;
+    for (const auto& model : fleet_.dra_models) products.push_back(printable(model.product, 64));
+    return fmt::format("no node in mode dra is there now: Pods wait for one with {}",
+                       fmt::join(products, " or "));
   }
 
   bool asks(std::size_t i) const { return shares_.contains(pod_.containers[i].name); }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kIntoDra =
     "put a node into mode dra: kubectl label node NODE tranche.dev/mode=dra";
+constexpr std::string_view kComeLater =
+    "; or, where nodes come later, name their models in the chart's fractions.models";
 constexpr std::string_view kShareThem =
     "kubectl get events --field-selector reason=FeatureGatesOff names the feature gates of "
     "Kubernetes to turn on (no such Event: set limits.enabled=true); or give GPUs out in replicas: "
@@ -30,7 +32,7 @@ std::unexpected<Error> no_replica(std::string_view container, const Share& share
         Code::kFailedPrecondition,
         fmt::format("{}, and {}", asks_for(container, share),
                     fleet.whole_alone ? why_no_shares(fleet) : "no node gives parts of GPUs"),
-        into_shares(fleet));
+        into_shares(fleet) + std::string(fleet.whole_alone ? "" : kComeLater));
   }
   return fail(Code::kFailedPrecondition,
               fmt::format("{}, {}, and the largest part of a GPU that nodes offer is {} ({})",

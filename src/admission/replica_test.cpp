@@ -61,7 +61,9 @@ TEST(Replica, RefusesWithTheReasonAndTheCommand) {
       {"nothing at all",
        {},
        {.memory = {}, .percent = 50},
-       "no node gives parts of GPUs; put a node into mode dra: kubectl label node NODE"},
+       "no node gives parts of GPUs; put a node into mode dra: kubectl label node NODE "
+       "tranche.dev/mode=dra; or, where nodes come later, name their models in the chart's "
+       "fractions.models"},
       {"all are smaller",
        small,
        {.memory = {}, .percent = 26},

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "admission/claim_template.h"
 #include "admission/fleet_of.h"
 #include "base/json.h"
 #include "base/json_value.h"
@@ -55,6 +56,17 @@ bool apply_change(const cluster::CacheChange& change, const Parse& parse,
   return true;
 }
 
+// Models that no node has yet, as many as a claim has room for beside those that are there.
+void add_expected(const std::vector<admission::DraModel>& expected, admission::Fleet& fleet) {
+  auto& models = fleet.dra_models;
+  fleet.is_awaited = models.empty() && !expected.empty();
+  for (const auto& model : expected) {
+    if (models.size() >= admission::kMostModels) return;
+    const auto same = std::ranges::find(models, model.product, &admission::DraModel::product);
+    if (same == models.end()) models.push_back(model);
+  }
+}
+
 template <class T>
 std::vector<T> values_of(const std::map<std::string, T>& known) {
   std::vector<T> values;
@@ -82,13 +94,16 @@ FleetWatch::FleetWatch(cluster::Objects& objects, Options options, const Clock& 
           [this](const cluster::CacheChange& change) { take_node(change); }, log) {}
 
 void FleetWatch::take_slice(const cluster::CacheChange& change) {
-  const std::scoped_lock lock(mutex_);
-  if (change.type == ChangeType::kSynced) {
-    has_slices_ = true;
-    count_models();
-  } else if (apply_change(change, cluster::parse_resource_slice, slices_) && has_slices_) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (change.type == ChangeType::kSynced) {
+      has_slices_ = true;
+    } else if (!apply_change(change, cluster::parse_resource_slice, slices_) || !has_slices_) {
+      return;
+    }
     count_models();
   }
+  notifier_.notify();
 }
 
 void FleetWatch::take_node(const cluster::CacheChange& change) {
@@ -109,7 +124,8 @@ void FleetWatch::count_models() {
   const auto slices = values_of(slices_);
   whole_alone_ = admission::gives_whole_alone(slices, options_.driver);
   for (auto& model : admission::models_of(slices, options_.driver)) {
-    models_.insert_or_assign(model.product, Known{.memory = model.memory});
+    const auto product = model.product;
+    models_.insert_or_assign(product, Known{.model = std::move(model)});
   }
 }
 
@@ -125,8 +141,9 @@ Result<admission::Fleet> FleetWatch::fleet() const {
   admission::Fleet fleet{.dra_models = {}, .replicas = replicas_, .whole_alone = whole_alone_};
   for (const auto& [product, known] : models_) {
     if (known.gone && clock_.now() - *known.gone >= options_.model_stays) continue;
-    fleet.dra_models.push_back({.product = product, .memory = known.memory});
+    fleet.dra_models.push_back(known.model);
   }
+  if (!whole_alone_) add_expected(options_.expected, fleet);
   std::ranges::sort(fleet.dra_models, {}, [](const admission::DraModel& one) {
     return std::tuple(one.memory, one.product);
   });

@@ -3,11 +3,14 @@
 //
 // Kubelet removes a node's slices when it starts, and the driver publishes them again. So that a
 // template does not change back and forth, a model stays in the fleet for a while after its last
-// slice has gone. Templates that name a model which has gone for good do no harm meanwhile.
+// slice has gone. Templates that name a model which has gone for good do no harm meanwhile. Models
+// that the operator expects are in it before any node has them, so that Pods can wait for nodes
+// that an autoscaler makes; not where Kubernetes keeps no shares.
 //
 // Thread-safe. The destructor ends the watches. Works over the port cluster::Objects.
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,6 +25,7 @@
 #include "cluster/objects.h"
 #include "cluster/resource_slice.h"
 #include "cluster/watch_cache.h"
+#include "process/change_notifier.h"
 
 namespace tranche::controller {
 
@@ -30,6 +34,7 @@ class FleetWatch {
   struct Options {
     std::string driver = "gpu.nvidia.com";
     std::chrono::seconds model_stays = std::chrono::minutes(5);
+    std::vector<admission::DraModel> expected = {};
     Backoff watch_backoff = {};
   };
 
@@ -41,11 +46,13 @@ class FleetWatch {
   // kUnavailable: the API server has not told it yet.
   Result<admission::Fleet> fleet() const;
   std::optional<std::string> trouble() const;
+  // Called on a watch's thread when the fleet may have changed. Of one at a time; null: of none.
+  void listen(std::function<void()> listener) { notifier_.listen(std::move(listener)); }
 
  private:
   // A model, and since when no slice has it; nullopt: one has.
   struct Known {
-    Bytes memory;
+    admission::DraModel model;
     std::optional<std::chrono::steady_clock::time_point> gone = {};
   };
 
@@ -56,6 +63,7 @@ class FleetWatch {
 
   const Options options_;
   const Clock& clock_;
+  process::ChangeNotifier notifier_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   bool has_slices_ = false;  // a complete list was read

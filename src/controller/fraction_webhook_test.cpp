@@ -238,6 +238,124 @@ TEST_F(FractionsTest, TemplatesThatAreReferredToAreMadeAgain) {
   EXPECT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
 }
 
+// A claim that Kubernetes made from the template for the Pod `waits`, as the Pod's status names it.
+class ClaimsThatWaitTest : public FractionsTest {
+ protected:
+  ClaimsThatWaitTest() {
+    start_collector();
+    put_pod();
+    EXPECT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
+  }
+  void put_pod(const std::string& claim = "", const std::string& node = "") {
+    auto pod = rewritten_pod("waits");
+    if (!claim.empty()) {
+      pod["status"]["resourceClaimStatuses"] = {
+          {{"name", "tranche-gpu-main"}, {"resourceClaimName", claim}}};
+    }
+    if (!node.empty()) pod["spec"]["nodeName"] = node;
+    objects_.put(cluster::kPod, pod.dump());
+  }
+  // As kube-controller-manager does.
+  json claim_from_template(const std::string& name) {
+    const auto made = json::parse(text_of("tranche-gpu-50"));
+    json claim = made["spec"];
+    claim["metadata"]["name"] = name;
+    claim["metadata"]["namespace"] = "shop";
+    claim["metadata"]["ownerReferences"] = {
+        {{"kind", "Pod"}, {"name", "waits"}, {"controller", true}}};
+    return claim;
+  }
+  void put_claim(const json& claim) { objects_.put(cluster::kResourceClaim, claim.dump()); }
+  bool has_claim(const std::string& name) {
+    return !objects_.text(cluster::kResourceClaim, {.ns = "shop", .name = name}).empty();
+  }
+  // The T4 is in the template, and everything was looked at since.
+  bool joins_and_is_seen() {
+    put_slice("t4", "Tesla T4", "15360Mi");
+    const bool is_in = test::eventually(
+        [&] { return text_of("tranche-gpu-50").find("Tesla T4") != std::string::npos; });
+    const auto looks = objects_.count_calls("list cronjobs");
+    return is_in &&
+           test::eventually([&] { return objects_.count_calls("list cronjobs") > looks + 3; });
+  }
+};
+
+TEST_F(ClaimsThatWaitTest, AreMadeAnewWhenAModelJoins) {
+  put_claim(claim_from_template("old"));
+  put_pod("old");
+  ASSERT_TRUE(joins_and_is_seen());
+  EXPECT_TRUE(test::eventually([&] { return !has_claim("old"); }));
+  EXPECT_EQ(log_.count("ResourceClaim shop/old: made anew"), 1);
+  // What Kubernetes makes in its place stays.
+  put_claim(claim_from_template("new"));
+  put_pod("new");
+  const auto looks = objects_.count_calls("list cronjobs");
+  ASSERT_TRUE(test::eventually([&] { return objects_.count_calls("list cronjobs") > looks + 3; }));
+  EXPECT_TRUE(has_claim("new"));
+}
+
+// A webhook of somebody's that changes each claim does not make it go round in a circle.
+TEST_F(ClaimsThatWaitTest, ThatAreOfTheTemplateOfNowStayWhateverOthersDidToThem) {
+  ASSERT_TRUE(joins_and_is_seen());
+  auto claim = claim_from_template("changed");
+  claim["spec"]["devices"]["requests"][0]["firstAvailable"].erase(0);
+  put_claim(claim);
+  put_pod("changed");
+  const auto looks = objects_.count_calls("list cronjobs");
+  ASSERT_TRUE(test::eventually([&] { return objects_.count_calls("list cronjobs") > looks + 3; }));
+  EXPECT_TRUE(has_claim("changed"));
+}
+
+TEST_F(ClaimsThatWaitTest, ThatSomebodyHasStay) {
+  struct Case {
+    const char* name;
+    json patch;
+    const char* node;
+  };
+  const Case cases[] = {
+      {"allocated", {{"status", {{"allocation", json::object()}}}}, ""},
+      {"being-allocated",
+       {{"metadata", {{"finalizers", {"resource.kubernetes.io/delete-protection"}}}}},
+       ""},
+      {"scheduled", json::object(), "l20"},
+  };
+  json claims = json::object();
+  for (const auto& [name, patch, node] : cases) {
+    auto claim = claim_from_template(name);
+    claim.merge_patch(patch);
+    put_claim(claim);
+    auto pod = rewritten_pod(name);
+    pod["status"]["resourceClaimStatuses"] = {
+        {{"name", "tranche-gpu-main"}, {"resourceClaimName", name}}};
+    if (*node != 0) pod["spec"]["nodeName"] = node;
+    objects_.put(cluster::kPod, pod.dump());
+  }
+  ASSERT_TRUE(joins_and_is_seen());
+  for (const auto& one : cases) EXPECT_TRUE(has_claim(one.name)) << one.name;
+}
+
+TEST_F(FractionsTest, ModelsThatAreExpectedAreClaimedBeforeThereIsANode) {
+  objects_.erase(cluster::kResourceSlice, {.ns = {}, .name = "l20"});
+  fleet_.reset();
+  fleet_.emplace(
+      objects_,
+      FleetWatch::Options{.expected = {{.product = "Tesla T4", .memory = Bytes::from_mib(14917)}},
+                          .watch_backoff = kQuick},
+      clock_, log_.log());
+  ASSERT_TRUE(test::eventually([&] { return fleet_->fleet().has_value(); }));
+  start();
+  const auto response = ask("0.5");
+  EXPECT_EQ(response["allowed"], true) << response;
+  EXPECT_THAT(response["warnings"].dump(),
+              HasSubstr("no node in mode dra is there now: Pods wait for one with Tesla T4"));
+  EXPECT_THAT(text_of("tranche-gpu-50"), HasSubstr("7458Mi"));
+  // What is there counts, with the memory that it has.
+  put_slice("t4", "Tesla T4", "15360Mi");
+  ASSERT_TRUE(test::eventually([&] { return !fleet_->fleet()->is_awaited; }));
+  EXPECT_EQ(fleet_->fleet()->dra_models.at(0).memory, Bytes::from_mib(15360));
+  EXPECT_EQ(ask("0.5")["warnings"], nullptr);
+}
+
 TEST_F(FractionsTest, WorkloadsCountToo) {
   auto deployment = test::deployment(rewritten_pod("x"));
   deployment["metadata"] = {{"name", "one"}, {"namespace", "shop"}};

@@ -15,6 +15,7 @@
 #include "controller/evictor.h"
 #include "controller/fleet_watch.h"
 #include "controller/fraction_webhook.h"
+#include "controller/gate_notice.h"
 #include "controller/mig_drainer.h"
 #include "controller/mig_pools.h"
 #include "controller/mig_waiting.h"
@@ -96,10 +97,17 @@ std::vector<WorkerPlan> plan(const config::ControllerOptions& options,
   return plans;
 }
 
+std::vector<admission::DraModel> expected(const std::vector<config::ExpectedModel>& models) {
+  std::vector<admission::DraModel> all;
+  for (const auto& [product, memory] : models)
+    all.push_back({.product = product, .memory = memory});
+  return all;
+}
+
 // What the webhook and the keeper of templates both follow.
 struct ShareFacts {
-  explicit ShareFacts(const WorkerContext& context)
-      : fleet(context.objects, {}, context.clock, context.log),
+  ShareFacts(const WorkerContext& context, const std::vector<config::ExpectedModel>& models)
+      : fleet(context.objects, {.expected = expected(models)}, context.clock, context.log),
         templates(context.objects, {}, {}, context.log) {}
 
   FleetWatch fleet;
@@ -125,7 +133,8 @@ struct ShareCounting {
 
 // `counting`: null where shares are not counted.
 void plan_fractions(const config::ControllerOptions& options, ShareFacts& facts,
-                    ShareCounting* counting, std::vector<WorkerPlan>& plans) {
+                    ShareCounting* counting, const std::string& instance,
+                    std::vector<WorkerPlan>& plans) {
   const auto& webhook = *options.webhook;
   const cluster::ObjectKey secret{.ns = options.ns, .name = webhook.secret};
   FractionWebhook::Options served{
@@ -143,6 +152,7 @@ void plan_fractions(const config::ControllerOptions& options, ShareFacts& facts,
                          .has_validating = webhook.counts_shares,
                          .rules = {.hosts = webhook.hosts, .life = webhook.certificate_life}}));
   plans.push_back(plan_template_collector(facts.fleet, facts.templates, {}));
+  plans.push_back(plan_gate_notice({.instance = instance}));
 }
 
 int work(const WorkerContext& context, const config::ControllerOptions& options, int signals) {
@@ -151,11 +161,11 @@ int work(const WorkerContext& context, const config::ControllerOptions& options,
   std::optional<ShareFacts> facts;
   std::optional<ShareCounting> counting;
   if (options.webhook) {
-    facts.emplace(context);
+    facts.emplace(context, options.webhook->models);
     if (options.webhook->counts_shares) {
       counting.emplace(context, facts->fleet, *options.webhook);
     }
-    plan_fractions(options, *facts, counting ? &*counting : nullptr, plans);
+    plan_fractions(options, *facts, counting ? &*counting : nullptr, instance, plans);
   }
   for (const auto& one : plans) context.log.info(one.purpose);
   std::optional<Candidate> candidate;

@@ -19,7 +19,8 @@ constexpr std::string_view kMadeOf = "tranche.dev/gpu-template";
 constexpr int kTemplateAttempts = 3;
 
 std::string mark_of(const ClaimTemplate& wanted) {
-  return fmt::format("{:016x}", checksum(wanted.json));
+  // With the form of what is added to it: a template of an older form is made anew.
+  return fmt::format("{:016x}-2", checksum(wanted.json));
 }
 
 std::string text_in(const cluster::Object& object, std::string_view map, std::string_view key) {
@@ -32,6 +33,8 @@ Result<std::string> text_of(const ClaimTemplate& wanted) {
   ASSIGN_OR_RETURN(const auto view, json::parse(wanted.json));
   auto object = json::Value::copy(view);
   object["metadata"]["annotations"][kMadeOf] = mark_of(wanted);
+  // Kubernetes copies it to each claim.
+  object["spec"]["metadata"]["annotations"][kMadeOf] = mark_of(wanted);
   return object.text();
 }
 

@@ -4,8 +4,8 @@
 //
 // A template's spec cannot change, so an old one is deleted, by its uid, and made anew. What a
 // template was made of is told by a checksum in an annotation: the API server adds defaults to its
-// spec, so the spec itself is not compared. An object of that name without our label is somebody
-// else's and is not touched.
+// spec, so the spec itself is not compared. Claims made from it bear it too. An object of that name
+// without our label is somebody else's and is not touched.
 //
 // Thread-safe. The destructor ends the watch. Works over the port cluster::Objects.
 
@@ -54,7 +54,7 @@ class ShareTemplates {
   cluster::WatchCache cache_;
 };
 
-// Whether the object was made of this very template.
+// Whether the object, a template or a claim, was made of this very one.
 bool is_made_of(const cluster::Object& object, const admission::ClaimTemplate& wanted);
 
 }  // namespace tranche::controller

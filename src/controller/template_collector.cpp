@@ -29,7 +29,7 @@ constexpr std::array<cluster::Kind, 7> kWorkloads = {
 
 }  // namespace
 
-TemplateCollector::TemplateCollector(cluster::Objects& objects, const FleetWatch& fleet,
+TemplateCollector::TemplateCollector(cluster::Objects& objects, FleetWatch& fleet,
                                      ShareTemplates& templates, Options options, const Clock& clock,
                                      const Log& log)
     : objects_(objects),
@@ -38,6 +38,7 @@ TemplateCollector::TemplateCollector(cluster::Objects& objects, const FleetWatch
       options_(std::move(options)),
       clock_(clock),
       log_(log),
+      renewer_(objects, log),
       pods_(
           objects,
           {.kind = cluster::kPod,
@@ -52,10 +53,12 @@ TemplateCollector::TemplateCollector(cluster::Objects& objects, const FleetWatch
       log_, options_.backoff,
       [this](const std::string& turn, const std::stop_token& stop) { return visit(turn, stop); });
   notifier_.listen([this] { rounds_->ask(kPodsTurn); });
+  fleet_.listen([this] { rounds_->ask(kPodsTurn); });
   rounds_->ask(kAllTurn);
 }
 
 TemplateCollector::~TemplateCollector() {
+  fleet_.listen({});
   notifier_.listen({});
   rounds_.reset();
 }
@@ -78,7 +81,7 @@ Result<Rounds::Next> TemplateCollector::visit(const std::string& turn,
     return std::nullopt;
   }
   ASSIGN_OR_RETURN(auto uses, uses_of_workloads(call));
-  uses.merge(uses_of_pods());
+  for (auto& [template_key, claims] : uses_of_pods()) uses[template_key].merge(claims);
   TRY(collect(uses, call));
   TRY(make(uses, call));
   return options_.look;
@@ -87,7 +90,10 @@ Result<Rounds::Next> TemplateCollector::visit(const std::string& turn,
 TemplateCollector::Uses TemplateCollector::uses_of_pods() const {
   Uses uses;
   for (const auto& pod : pods_.all()) {
-    for (const auto& name : lines_of(pod.json)) uses.insert({.ns = pod.key.ns, .name = name});
+    for (const auto& [name, claim] : uses_of(pod.json)) {
+      auto& claims = uses[{.ns = pod.key.ns, .name = name}];
+      if (!claim.empty()) claims.insert(claim);
+    }
   }
   return uses;
 }
@@ -100,8 +106,8 @@ Result<TemplateCollector::Uses> TemplateCollector::uses_of_workloads(
     const auto take = [&](const std::vector<cluster::Object>& page, bool first) -> Result<void> {
       if (first) uses.clear();
       for (const auto& object : page) {
-        for (const auto& name : used_templates(object.json)) {
-          uses.insert({.ns = object.key.ns, .name = name});
+        for (const auto& use : used_templates(object.json)) {
+          uses[{.ns = object.key.ns, .name = use.name}];
         }
       }
       return {};
@@ -116,16 +122,20 @@ Result<TemplateCollector::Uses> TemplateCollector::uses_of_workloads(
 Result<void> TemplateCollector::make(const Uses& uses, const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto fleet, fleet_.fleet());
   Result<void> result;
-  for (const auto& [ns, name] : uses) {
-    const auto shares = admission::parse_template_name(name);
+  ClaimRenewer::Waiting waiting;
+  for (const auto& [key, claims] : uses) {
+    const auto shares = admission::parse_template_name(key.name);
     if (!shares) continue;
     // What the fleet of today cannot give stays as it was made.
     const auto wanted = admission::claim_template(*shares, fleet, options_.claim);
     if (!wanted) continue;
-    auto made = templates_.ensure(ns, *wanted, call);
+    auto made = templates_.ensure(key.ns, *wanted, call);
     if (!made && result) result = std::move(made);
+    if (!made) continue;
+    for (const auto& claim : claims) waiting.emplace(cluster::ObjectKey{key.ns, claim}, *wanted);
   }
-  return result;
+  auto renewed = renewer_.renew(waiting, call);
+  return result ? std::move(renewed) : std::move(result);
 }
 
 Result<void> TemplateCollector::collect(const Uses& uses, const cluster::Call& call) {
@@ -153,7 +163,7 @@ Result<void> TemplateCollector::collect(const Uses& uses, const cluster::Call& c
   return result;
 }
 
-WorkerPlan plan_template_collector(const FleetWatch& fleet, ShareTemplates& templates,
+WorkerPlan plan_template_collector(FleetWatch& fleet, ShareTemplates& templates,
                                    TemplateCollector::Options options) {
   return {.name = "share-templates",
           .needs_leadership = true,

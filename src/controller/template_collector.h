@@ -4,6 +4,8 @@
 //   - One that a Pod or a workload refers to and that is missing, or was made for another fleet,
 //     is made (again). A Pod that waits for one is seen at once, workloads are read at intervals.
 //   - One of ours that nobody has referred to for an hour is deleted.
+//   - Claims that Kubernetes has made from one, and that wait without what it names now, are made
+//     anew (claim_renewer.h).
 //
 // When a template was used last is kept in memory. In an annotation it would cost a write for each
 // Pod that ends; this way a change of the leader keeps an unused template for an hour more, which
@@ -23,6 +25,7 @@
 #include "base/log.h"
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
+#include "controller/claim_renewer.h"
 #include "controller/fleet_watch.h"
 #include "controller/rounds.h"
 #include "controller/share_templates.h"
@@ -46,7 +49,7 @@ class TemplateCollector : public Worker {
   };
 
   // The references outlive it.
-  TemplateCollector(cluster::Objects& objects, const FleetWatch& fleet, ShareTemplates& templates,
+  TemplateCollector(cluster::Objects& objects, FleetWatch& fleet, ShareTemplates& templates,
                     Options options, const Clock& clock, const Log& log);
   ~TemplateCollector() override;
   TemplateCollector(const TemplateCollector&) = delete;
@@ -55,7 +58,8 @@ class TemplateCollector : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  using Uses = std::set<cluster::ObjectKey>;
+  // Of templates, each with the claims that were made from it and wait.
+  using Uses = std::map<cluster::ObjectKey, std::set<std::string>>;
 
   Result<Rounds::Next> visit(const std::string& turn, const std::stop_token& stop);
   Uses uses_of_pods() const;
@@ -64,20 +68,21 @@ class TemplateCollector : public Worker {
   Result<void> collect(const Uses& uses, const cluster::Call& call);
 
   cluster::Objects& objects_;
-  const FleetWatch& fleet_;
+  FleetWatch& fleet_;
   ShareTemplates& templates_;
   const Options options_;
   const Clock& clock_;
   const Log& log_;
   // When a template was in use last, or was first seen; of the rounds' thread alone.
   std::map<cluster::ObjectKey, std::chrono::steady_clock::time_point> used_;
+  ClaimRenewer renewer_;  // of the rounds' thread alone
   process::ChangeNotifier notifier_;
   cluster::WatchCache pods_;
   std::optional<Rounds> rounds_;
 };
 
 // `fleet` and `templates` outlive the worker. The worker's context sets `options.time_left`.
-WorkerPlan plan_template_collector(const FleetWatch& fleet, ShareTemplates& templates,
+WorkerPlan plan_template_collector(FleetWatch& fleet, ShareTemplates& templates,
                                    TemplateCollector::Options options);
 
 }  // namespace tranche::controller

@@ -1,6 +1,7 @@
 #include "controller/template_uses.h"
 
 #include <algorithm>
+#include <map>
 
 #include "admission/names.h"
 #include "admission/pod_parts.h"
@@ -16,36 +17,58 @@ bool has_pod_ended(json::View object) {
   return text == "Succeeded" || text == "Failed";
 }
 
+// The claims that Kubernetes made for a Pod that waits for a node, by their names in the Pod.
+std::map<std::string, std::string> waiting_claims(json::View object) {
+  std::map<std::string, std::string> claims;
+  const auto node = object.at({"spec", "nodeName"});
+  const bool has_node = node && !node->as_string().value_or("").empty();
+  if (has_node || object.at({"metadata", "deletionTimestamp"})) return claims;
+  const auto statuses = object.at({"status", "resourceClaimStatuses"});
+  for (const auto& status : statuses.value_or(json::View()).elements()) {
+    const auto name = status.find("name");
+    const auto claim = status.find("resourceClaimName");
+    if (!name || !claim) continue;
+    claims[name->as_string().value_or("")] = claim->as_string().value_or("");
+  }
+  return claims;
+}
+
 }  // namespace
 
-std::set<std::string> used_templates(std::string_view object) {
+std::set<TemplateUse> used_templates(std::string_view object) {
   // Most objects of a cluster have nothing of ours, and need not be read.
   if (object.find(admission::kOurPrefix) == std::string_view::npos) return {};
   const auto root = json::parse(object);
   if (!root || has_pod_ended(*root)) return {};
   const auto pod = admission::read_pod(*root);
   if (!pod) return {};
-  std::set<std::string> used;
+  const auto waiting = waiting_claims(*root);
+  std::set<TemplateUse> used;
   for (const auto& claim : pod->claims) {
-    if (admission::parse_template_name(claim.template_name)) used.insert(claim.template_name);
+    if (!admission::parse_template_name(claim.template_name)) continue;
+    const auto found = waiting.find(claim.name);
+    used.insert({claim.template_name, found == waiting.end() ? "" : found->second});
   }
   return used;
 }
 
 std::string used_templates_text(const std::string& object) {
   std::string text;
-  for (const auto& name : used_templates(object)) text += name + '\n';
+  for (const auto& [name, claim] : used_templates(object)) text += name + ' ' + claim + '\n';
   return text;
 }
 
-std::set<std::string> lines_of(std::string_view text) {
-  std::set<std::string> lines;
+std::set<TemplateUse> uses_of(std::string_view text) {
+  std::set<TemplateUse> uses;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    if (end > 0) lines.emplace(text.substr(0, end));
+    const auto line = text.substr(0, end);
+    const auto space = std::min(line.find(' '), line.size());
+    uses.insert({std::string(line.substr(0, space)),
+                 std::string(line.substr(std::min(space + 1, line.size())))});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return lines;
+  return uses;
 }
 
 }  // namespace tranche::controller

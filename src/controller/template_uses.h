@@ -1,18 +1,25 @@
 #pragma once
 // Which of our ResourceClaimTemplates a Pod, or a workload's Pod template, is claimed from. Pure.
 
+#include <compare>
 #include <set>
 #include <string>
 #include <string_view>
 
 namespace tranche::controller {
 
-// Names that admission/template_name.h gives; none for a Pod that has ended, and for what cannot be
-// read.
-std::set<std::string> used_templates(std::string_view object);
+struct TemplateUse {
+  std::string name;  // of the template: one that admission/template_name.h gives
+  // The ResourceClaim that Kubernetes made from it for a Pod that no node has yet; else empty.
+  std::string claim;
+  auto operator<=>(const TemplateUse&) const = default;
+};
 
-// The same as one text, a name a line: what a watch keeps of a Pod.
+// None for a Pod that has ended, and for what cannot be read.
+std::set<TemplateUse> used_templates(std::string_view object);
+
+// The same as one text, a use a line: what a watch keeps of a Pod.
 std::string used_templates_text(const std::string& object);
-std::set<std::string> lines_of(std::string_view text);
+std::set<TemplateUse> uses_of(std::string_view text);
 
 }  // namespace tranche::controller

@@ -178,6 +178,16 @@ def test_the_webhook_runs_the_controller_and_blocks_nobody(helm):
     assert not helm.template().of("MutatingWebhookConfiguration")
 
 
+def test_models_that_are_to_come_are_named_to_the_controller(helm):
+    def arguments(values) -> list[str]:
+        return helm.template(values).one("Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+
+    models = [{"product": "Tesla T4", "memory": 14917}, {"product": "NVIDIA L20", "memory": 45476}]
+    values = {"fractions": {"enabled": True, "models": models}}
+    assert "--fractions-models=Tesla T4=14917,NVIDIA L20=45476" in arguments(values)
+    assert not [one for one in arguments(MODES["fractions"]) if "fractions-models" in one]
+
+
 def test_shares_are_counted_by_a_webhook_that_fails_closed_for_their_class_alone(helm):
     name = "gpu-tranche-webhook"
     rendered = helm.template(MODES["fractions"])

@@ -22,6 +22,7 @@ from limited import can_hold, limit
 from pods import GPU, ROOT, SCENARIOS, Applied, wait_offer
 from release import Release
 
+LATER = (ROOT / "tests/data/reports/03-nodes-come-later/halves.yaml").read_text()
 PUBLISHED = SCENARIOS / "platform" / "dra-as-published.yaml"
 # What the scenario's images do is not told; they wait.
 WAIT = ["sleep", "infinity"]
@@ -71,6 +72,23 @@ def workload(kind: str, group: str, name: str, **spec: object) -> str:
         "spec": {**spec, "template": {"metadata": {"labels": labels}, "spec": pod}},
     }
     return json.dumps(manifest)
+
+
+def running(lab) -> list[str]:
+    """The nodes of the Pods that run."""
+    return sorted(p["spec"]["nodeName"] for p in lab.get("pods")["items"] if p["status"]["phase"] == "Running")
+
+
+def test_a_node_that_comes_later_gets_the_pod_that_waits(lab, release):
+    """Report 03: also of a model that the cluster did not have when the Pod's claim was made, and from zero."""
+    with Applied(lab, LATER):
+        lab.wait(lambda: running(lab) == ["l20", "l20"], lambda: f"run on {running(lab)}")
+        lab.wait(lambda: "cannot allocate all claims" in lab.kubectl("describe", "pods"), "the third waits")
+        with InMode(lab, "t4"):
+            lab.wait(lambda: running(lab) == ["l20", "l20", "t4"], lambda: f"run on {running(lab)}", timeout=60)
+            lab.kubectl("scale", "deployment", "half", "--replicas=0")
+            lab.wait(lambda: not lab.get("pods")["items"], "nothing is left")
+    wait_clean(lab, "l20")
 
 
 @pytest.mark.short

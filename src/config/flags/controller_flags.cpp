@@ -49,6 +49,13 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .help = "serve the admission webhook that turns fractions of nvidia.com/gpu into claims, keep "
              "its certificates and the ResourceClaimTemplates of the shares",
      .uses = kUseController},
+    {.name = "fractions-models",
+     .environment = kNames<"TRANCHE_FRACTIONS_MODELS">,
+     .type = FlagType::kStringList,
+     .help = "models of GPUs on nodes in mode dra that are to come (an autoscaler's), with the Mi "
+             "that the shares of one may have together: \"NVIDIA L20=45476,Tesla T4=14917\"; "
+             "fractions are claims for them before there is such a node",
+     .uses = kUseController},
     {.name = "fractions-quota",
      .environment = kNames<"TRANCHE_FRACTIONS_QUOTA">,
      .type = FlagType::kBool,

@@ -126,6 +126,29 @@ void read_classes(OptionReader& reader, WebhookOptions& options) {
   }
 }
 
+// "NVIDIA L20=45476"
+std::optional<ExpectedModel> read_model(const std::string& text) {
+  constexpr std::uint64_t kMostMib = std::uint64_t{1} << 30U;
+  const auto equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) return std::nullopt;
+  std::uint64_t mib = 0;
+  const auto* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + equals + 1, end, mib);
+  if (read.ec != std::errc() || read.ptr != end || mib == 0 || mib > kMostMib) return std::nullopt;
+  return ExpectedModel{.product = text.substr(0, equals), .memory = Bytes::from_mib(mib)};
+}
+
+void read_models(OptionReader& reader, WebhookOptions& options) {
+  for (const auto& one : reader.get<std::vector<std::string>>("fractions-models")) {
+    if (auto model = read_model(one)) {
+      options.models.push_back(*std::move(model));
+    } else {
+      reader.error("fractions-models", fmt::format("'{}' is no model of GPU", one.substr(0, 80)),
+                   "write PRODUCT=MI, such as \"Tesla T4=14917\", separated by commas");
+    }
+  }
+}
+
 std::optional<WebhookOptions> read_webhook(OptionReader& reader) {
   const bool counts_shares = reader.get<bool>("fractions-quota");
   if (!reader.get<bool>("fractions")) {
@@ -139,6 +162,7 @@ std::optional<WebhookOptions> read_webhook(OptionReader& reader) {
   read_listen(reader, options);
   read_hosts(reader, options);
   read_classes(reader, options);
+  read_models(reader, options);
   options.secret = name(reader, "webhook-secret", "the Secret of the certificates");
   options.configuration = name(reader, "webhook-configuration", "the MutatingWebhookConfiguration");
   const auto life = reader.get<Interval>("webhook-certificate-life").value;

@@ -11,9 +11,17 @@
 #include "base/api_server.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "config/flags/sources.h"
 
 namespace tranche::config {
+
+// A model of GPU that nodes in mode dra are to have, and what the shares of one may have together.
+struct ExpectedModel {
+  std::string product;
+  Bytes memory;
+  bool operator==(const ExpectedModel&) const = default;
+};
 
 // The admission webhook for fractions of GPUs.
 struct WebhookOptions {
@@ -23,6 +31,7 @@ struct WebhookOptions {
   std::string secret = "tranche-webhook";
   std::string configuration = "tranche-webhook";
   std::chrono::seconds certificate_life = std::chrono::hours(2160);
+  std::vector<ExpectedModel> models = {};
   bool counts_shares = false;  // against the quotas of namespaces
   // DeviceClasses whose claims are counted; not empty.
   std::vector<std::string> counted_classes = {"gpu-share"};

@@ -78,6 +78,7 @@ TEST(ControllerOptions, OneWithAWebhookNeedsNoPolicy) {
                                          {"webhook-secret", "keys"},
                                          {"webhook-configuration", "hook"},
                                          {"webhook-certificate-life", "24h"},
+                                         {"fractions-models", "Tesla T4=14917,NVIDIA L20=45476"},
                                          {"fractions-quota", "true"},
                                          {"fractions-quota-classes", "gpu-share,own"}}});
   ASSERT_TRUE(all) << all.error().message();
@@ -87,6 +88,8 @@ TEST(ControllerOptions, OneWithAWebhookNeedsNoPolicy) {
                                           .secret = "keys",
                                           .configuration = "hook",
                                           .certificate_life = std::chrono::hours(24),
+                                          .models = {{"Tesla T4", Bytes::from_mib(14917)},
+                                                     {"NVIDIA L20", Bytes::from_mib(45476)}},
                                           .counts_shares = true,
                                           .counted_classes = {"gpu-share", "own"}}));
 }
@@ -120,10 +123,12 @@ INSTANTIATE_TEST_SUITE_P(
                            {"webhook-hosts", "a,DNS:b"},
                            {"webhook-secret", "../s"},
                            {"fractions-quota-classes", "Gpu"},
+                           {"fractions-models", "Tesla T4,=5,L20=0,L20=1Gi"},
                            {"webhook-certificate-life", "infinite"}}},
                 {"'localhost:99999' is no address and port", "'DNS:b' is no name of a host",
                  "'../s' is no name", "'Gpu' is no name of a DeviceClass",
-                 "write a duration such as 2160h"}},
+                 "'Tesla T4' is no model of GPU", "'=5' is no model", "'L20=0' is no model",
+                 "'L20=1Gi' is no model", "write a duration such as 2160h"}},
         Refused{"LogLevel",
                 {.flags = {{"namespace", "a"}, {"config-map-out", "b"}, {"log-level", "loud"}}},
                 {"'loud' is no log level", "write debug, info, warn or error"}}),
