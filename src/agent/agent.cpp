@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 #include <utility>
 
 #include "agent/report.h"
@@ -89,33 +90,38 @@ void Agent::note_mig_profiles(const gpu::Machine& machine) {
 // The next agent of this release connects here while it waits for the lock.
 void Agent::listen_for_successor() {
   if (ports_.turn == nullptr || ports_.turn->lock == nullptr) return;
-  const std::filesystem::path state_dir = settings_.options.state_dir;
-  auto handover = process::Handover::listen(state_dir / kHandoverSocket, settings_.options.release);
-  const auto added = handover
-                         ? loop_->on_readable((*handover)->fd(), [this] { handover_->accept(); })
-                         : std::unexpected(handover.error());
-  if (!added) {
-    ports_.log.warn(
-        Error(added.error()).with_context("the next agent cannot take over while this one serves"));
-    return;
+  for (const auto& file : ports_.turn->lock->files) {
+    auto handover = process::Handover::listen(file.path.parent_path() / kHandoverSocket,
+                                              settings_.options.release);
+    const auto added =
+        handover ? loop_->on_readable((*handover)->fd(), [one = handover->get()] { one->accept(); })
+                 : std::unexpected(handover.error());
+    if (!added) {
+      ports_.log.warn(Error(added.error())
+                          .with_context("the next agent cannot take over while this one serves"));
+      continue;
+    }
+    handovers_.push_back(*std::move(handover));
   }
-  handover_ = *std::move(handover);
 }
 
 // Ends this process, if another agent of this release takes over. Kubelet's connections are not
 // closed: the next agent holds them too, and kubelet drops what serves a resource when one of them
 // ends.
 void Agent::hand_over() {
-  if (handover_ == nullptr) return;
-  handover_->accept();
-  if (!handover_->has_successor()) return;
+  for (const auto& one : handovers_) one->accept();
+  const auto handover =
+      std::ranges::find_if(handovers_, [](const auto& one) { return one->has_successor(); });
+  if (handover == handovers_.end()) return;
   if (ports_.notifier != nullptr) ports_.notifier->listen({});
   xids_.reset();
   hardware_.reset();
   auto held = followers_->rest();
-  const int lock = ports_.turn->lock->fd();
-  held.push_back({std::string(kHandedLock), Descriptor(::fcntl(lock, F_DUPFD_CLOEXEC, 0))});
-  const auto successor = handover_->give(held);
+  for (const auto& file : ports_.turn->lock->files | std::views::reverse) {
+    held.push_back(
+        {std::string(kHandedLock), Descriptor(::fcntl(file.lock->fd(), F_DUPFD_CLOEXEC, 0))});
+  }
+  const auto successor = (*handover)->give(held);
   if (!successor || !process::wait_until_serving(*successor, kHandoverTime)) return;
   // Kubelet may have chosen this agent for a call before it took the other one's registration.
   pollfd other{.fd = successor->get(), .events = POLLIN, .revents = 0};

@@ -124,7 +124,8 @@ class Agent {
   SaidOnce said_;
 
   AgentStatus status_;
-  std::unique_ptr<process::Handover> handover_;  // null: nobody can take over
+  // Beside each lock; empty: nobody can take over.
+  std::vector<std::unique_ptr<process::Handover>> handovers_;
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> config_watch_;
   std::optional<TimePoint> config_due_;  // when to look at a file that was being rewritten

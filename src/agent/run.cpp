@@ -82,7 +82,7 @@ Result<std::unique_ptr<ClusterParts>> open_cluster(const config::Sources& source
 NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, AgentStatus& status,
                     int signals, const Clock& clock, const Log& log,
                     std::function<Result<void>()> can_serve = {}) {
-  TurnOptions turn{.claim = {options.state_dir, options.release},
+  TurnOptions turn{.claim = NodeClaim::of(options),
                    .take_over = options.take_over,
                    .wait =
                        [signals](int readable) {

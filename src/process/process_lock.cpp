@@ -56,6 +56,11 @@ Result<std::unique_ptr<ProcessLock>> ProcessLock::take(
   });
 }
 
+std::unique_ptr<ProcessLock> ProcessLock::adopt(Descriptor& fd, const std::filesystem::path& file) {
+  if (!has_name(fd.get(), file)) return nullptr;
+  return std::unique_ptr<ProcessLock>(new ProcessLock(fd.release()));
+}
+
 bool ProcessLock::is_held(const std::filesystem::path& file) {
   const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   return fd.is_open() && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -1,8 +1,7 @@
 #pragma once
 // Ensures that one process of a kind runs at a time, by a lock on a file. The process holds the
 // lock for its life, and the kernel frees it when the process dies. The holder may remove the file:
-// a lock counts only while its file still has its name. (The agent's file is in its own state
-// folder, because kubelet empties kubelet's folder.)
+// a lock counts only while its file still has its name.
 
 #include <chrono>
 #include <filesystem>
@@ -28,10 +27,9 @@ class ProcessLock {
   static constexpr std::chrono::milliseconds kRetry{500};
   static Result<std::unique_ptr<ProcessLock>> take(const std::filesystem::path& file, int signals,
                                                    const std::function<bool(bool first)>& waiting);
-  // A lock that another process has taken and handed over with its descriptor.
-  static std::unique_ptr<ProcessLock> adopt(Descriptor fd) {
-    return std::unique_ptr<ProcessLock>(new ProcessLock(fd.release()));
-  }
+  // A lock on `file` that another process has taken and handed over with its descriptor. nullptr:
+  // it is of another file, and `fd` is left as it is.
+  static std::unique_ptr<ProcessLock> adopt(Descriptor& fd, const std::filesystem::path& file);
   // Its copies hold the lock too.
   int fd() const { return fd_.get(); }
   // Whether a process holds the lock now.

@@ -24,6 +24,7 @@ def cleanup(here, *arguments: object, **extra):
     """Told by flags what the agents of here.agent() are told."""
     return here.start(
         "cleanup",
+        f"--kubelet-root={here.dir / 'k'}",
         f"--state-dir={here.state}",
         f"--cdi-root={here.cdi}",
         f"--output-file={here.label_file}",
@@ -160,13 +161,12 @@ def test_what_limited_containers_mount_stays_while_they_run(node, tmp_path):
     here.kubelet.ask("remove", pod="ends")
     assert agent.stop() == 0
     here.kubelet.watched.clear()
-    folder = f"--kubelet-root={here.dir / 'k'}"
-    assert cleanup(here, folder).wait() == 0
+    assert cleanup(here).wait() == 0
     mounted = {one["host_path"] for one in answers["runs"]["mounts"]}
     assert all(os.path.exists(path) for path in mounted)
     assert len(here.promises()) == 1
     here.kubelet.ask("remove", pod="runs")
-    assert cleanup(here, folder).wait() == 0
+    assert cleanup(here).wait() == 0
     assert not here.state.exists()
 
 
@@ -186,8 +186,7 @@ def test_pods_that_have_just_gone_hold_nothing(node, tmp_path):
     assert agent.stop() == 0
     here.kubelet.ask("remove", pod="ends")
     checkpoint.write_text(stale)
-    folder = f"--kubelet-root={here.dir / 'k'}"
-    assert cleanup(here, folder, env={"POD_NAME": "another"}).wait() == 0
+    assert cleanup(here, env={"POD_NAME": "another"}).wait() == 0
     assert len(here.promises()) == 1
-    assert cleanup(here, folder, env={"POD_NAME": "cleaner"}).wait() == 0
+    assert cleanup(here, env={"POD_NAME": "cleaner"}).wait() == 0
     assert not here.state.exists()

@@ -1,5 +1,6 @@
 #pragma once
-// A node's state folder that agents of releases claim (agent/node/node_claim.h).
+// A node that agents of releases claim (agent/node/node_claim.h), by their state folder and by one
+// that all of them see.
 
 #include <gtest/gtest.h>
 
@@ -8,28 +9,28 @@
 #include <utility>
 
 #include "agent/node/node_claim.h"
-#include "base/fs.h"
 #include "support/temp_dir.h"
 
 namespace tranche::test {
 
 class ClaimedNode {
  public:
-  using Lock = std::unique_ptr<process::ProcessLock>;
+  using Lock = std::unique_ptr<agent::NodeLock>;
 
-  agent::NodeClaim claim(const std::string& release) const { return {state(), release}; }
+  // `state`: the name of the agent's state folder.
+  agent::NodeClaim claim(const std::string& release, const std::string& state = "state") const {
+    return {dir_.path() / state, release, {dir_.path() / "tranche"}};
+  }
   // The release's agent serves the node until the lock goes.
-  Lock serve(const std::string& release) const {
-    EXPECT_TRUE(FsRoot().make_directories(state()));
-    auto lock = process::ProcessLock::take(claim(release).file(), [] { return false; });
+  Lock serve(const std::string& release, const std::string& state = "state") const {
+    const auto claim = this->claim(release, state);
+    auto lock = agent::lock_node(claim, [](const auto&) { return false; });
     EXPECT_TRUE(lock && *lock);
-    EXPECT_TRUE(claim(release).write());
+    EXPECT_TRUE(claim.write());
     return lock ? *std::move(lock) : nullptr;
   }
 
  private:
-  std::filesystem::path state() const { return dir_.path() / "state"; }
-
   TempDir dir_;
 };
 

@@ -87,7 +87,7 @@ class Cleanup {
     const auto agents = agents_sources(sources);
     ASSIGN_OR_RETURN(const auto options, config::load_agent_options(agents));
     if (!stays()) deadline_ = clock_.now() + options_.timeout;
-    const NodeClaim claim(options_.state_dir, options_.release);
+    const auto claim = NodeClaim::of(options);
     ASSIGN_OR_RETURN(const auto turn, await_turn(claim));
     if (!turn.server.empty()) {
       log_.info(fmt::format("{} serves this node: nothing of release {} is here to be cleared",
@@ -116,31 +116,28 @@ class Cleanup {
     // Now: a cleanup that is killed while it stays leaves the file.
     TRY(claim.clear());
     if (stays()) TRY(stay());
-    // The lock file is removed while it is locked: an agent that starts now waits for it, and then
-    // makes it anew.
-    TRY(FsRoot().remove(claim.file()));
-    std::error_code stays_there;  // the folder is mounted here, or has files that are not ours
-    std::filesystem::remove(options_.state_dir, stays_there);
-    return {};
+    // The lock files are removed while they are locked: an agent that starts now waits for them,
+    // and then makes them anew.
+    return claim.remove();
   }
 
  private:
   bool stays() const { return options_.mode == config::CleanupOptions::Mode::kStay; }
 
   Result<CleanupTurn> await_turn(const NodeClaim& claim) {
-    bool first = true;
+    std::string held;
     bool overdue = false;
-    auto turn = take_cleanup_turn(claim, [&] {
-      if (std::exchange(first, false)) {
-        log_.info(fmt::format("an agent serves this node (it holds {}); waiting for it to end",
-                              claim.file().string()));
+    auto turn = take_cleanup_turn(claim, [&](const std::filesystem::path& file) {
+      if (held != file) {
+        held = file.string();
+        log_.info(
+            fmt::format("an agent serves this node (it holds {}); waiting for it to end", held));
       }
       overdue = deadline_ && clock_.now() > *deadline_;
       return !overdue && wait_(process::ProcessLock::kRetry);
     });
     if (!overdue) return turn;
-    return fail(Code::kTimeout,
-                fmt::format("an agent serves this node: it holds {}", claim.file().string()),
+    return fail(Code::kTimeout, fmt::format("an agent serves this node: it holds {}", held),
                 "end it first (kubectl delete daemonset, helm uninstall), then run this again");
   }
 

@@ -1,7 +1,5 @@
 #include "agent/cleanup/cleanup_turn.h"
 
-#include "base/fs.h"
-
 namespace tranche::agent {
 namespace {
 
@@ -23,15 +21,14 @@ Result<std::string> other_server(const NodeClaim& claim) {
 
 }  // namespace
 
-Result<CleanupTurn> take_cleanup_turn(const NodeClaim& claim,
-                                      const std::function<bool()>& waiting) {
+Result<CleanupTurn> take_cleanup_turn(
+    const NodeClaim& claim, const std::function<bool(const std::filesystem::path&)>& waiting) {
   auto server = other_server(claim);
   if (!server) return std::unexpected(server.error());
   if (!server->empty()) return CleanupTurn{.lock = nullptr, .server = *std::move(server)};
-  TRY(FsRoot().make_directories(claim.file().parent_path()));
-  ASSIGN_OR_RETURN(auto lock, process::ProcessLock::take(claim.file(), [&] {
+  ASSIGN_OR_RETURN(auto lock, lock_node(claim, [&](const std::filesystem::path& file) {
                      server = other_server(claim);
-                     return server && server->empty() && waiting();
+                     return server && server->empty() && waiting(file);
                    }));
   // Who had the lock until now may have claimed the node.
   if (lock) server = other_release(claim);

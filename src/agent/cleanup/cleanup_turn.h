@@ -14,13 +14,14 @@ namespace tranche::agent {
 
 struct CleanupTurn {
   // Held while the node is cleared; null: there is nothing to clear, or `waiting` gave up.
-  std::unique_ptr<process::ProcessLock> lock;
+  std::unique_ptr<NodeLock> lock;
   std::string server;  // who serves the node instead: "release a/gpu"; empty: nobody does
 };
 
 // A cleanup that names no release clears the node whoever claimed it, once its agent has ended.
-// `waiting`: called while the agent holds the node; waits a while. false: give up. Errors: the
-// claim cannot be read; those of ProcessLock::take().
-Result<CleanupTurn> take_cleanup_turn(const NodeClaim& claim, const std::function<bool()>& waiting);
+// `waiting`: called with the file that the agent holds; waits a while. false: give up. Errors: the
+// claim cannot be read; those of lock_node().
+Result<CleanupTurn> take_cleanup_turn(
+    const NodeClaim& claim, const std::function<bool(const std::filesystem::path& file)>& waiting);
 
 }  // namespace tranche::agent

@@ -11,7 +11,7 @@ namespace {
 class CleanupTurnTest : public testing::Test, protected test::ClaimedNode {
  protected:
   Result<CleanupTurn> take(const std::string& release, const std::function<bool()>& waiting) {
-    return take_cleanup_turn(claim(release), [&] {
+    return take_cleanup_turn(claim(release), [&](const auto&) {
       ++waits_;
       return waiting();
     });
@@ -42,6 +42,17 @@ TEST_F(CleanupTurnTest, NeverWaitsForAnotherReleasesAgent) {
   EXPECT_EQ(turn->lock, nullptr);
   EXPECT_EQ(turn->server, "release a/gpu");
   EXPECT_EQ(waits_, 0);
+}
+
+TEST_F(CleanupTurnTest, AnotherStateFolderMakesNoOtherNode) {
+  const auto agent = serve("a/gpu");
+  const auto turn = take_cleanup_turn(claim("b/second", "elsewhere"), [](const auto&) {
+    ADD_FAILURE() << "it waits";
+    return false;
+  });
+  ASSERT_TRUE(turn);
+  EXPECT_EQ(turn->lock, nullptr);
+  EXPECT_EQ(turn->server, "release a/gpu");
 }
 
 // The first release's Pod is being replaced.
@@ -89,7 +100,7 @@ TEST_F(CleanupTurnTest, ByHandItClearsWhoeverClaimedTheNode) {
 
 TEST_F(CleanupTurnTest, AClaimThatCannotBeReadIsNobodysToClear) {
   serve("a/gpu").reset();
-  ASSERT_TRUE(FsRoot().write_atomic(claim("").file(), "torn"));
+  ASSERT_TRUE(FsRoot().write_atomic(claim("").files().back(), "torn"));
   EXPECT_EQ(take("a/gpu").error().code, Code::kInvalidArgument);
   EXPECT_NE(take("").value().lock, nullptr) << "by hand";
 }

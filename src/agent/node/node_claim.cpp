@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr EnvelopeKind kOwner{.version = "node-owner/v1", .key = "owner"};
 constexpr std::size_t kLongestOwner = 4096;
+constexpr const char* kLockFile = "agent.lock";
 
 // Writes over the file in its place: its inode is what is locked.
 Result<void> write_in_place(const std::filesystem::path& file, std::string_view text) {
@@ -33,7 +35,7 @@ Result<void> write_in_place(const std::filesystem::path& file, std::string_view 
   return {};
 }
 
-// Takes the lock when it is this agent's turn.
+// Takes the locks when it is this agent's turn.
 class Claimant {
  public:
   Claimant(const NodeClaim& claim, bool take_over, const Clock& clock,
@@ -43,20 +45,18 @@ class Claimant {
         clock_(clock),
         waiting_(waiting) {}
 
-  Result<std::unique_ptr<process::ProcessLock>> take() {
+  Result<std::unique_ptr<NodeLock>> take() {
     while (true) {
       if (is_others()) {
-        if (!go_on()) return nullptr;
+        if (!go_on(claim_.others_file())) return nullptr;
         continue;
       }
-      // A cleanup removes the folder.
-      TRY(FsRoot().make_directories(claim_.file().parent_path()));
-      auto lock = process::ProcessLock::take(claim_.file(), [&] {
+      auto lock = lock_node(claim_, [&](const std::filesystem::path& file) {
         free_since_.reset();
-        return go_on();
+        return go_on(file);
       });
       if (!lock || !*lock) return lock;
-      // Whoever held the lock until now may have claimed the node.
+      // Whoever held the locks until now may have claimed the node.
       const auto other = claim_.other();
       if (!other || other == outwaited_) return lock;
     }
@@ -78,8 +78,8 @@ class Claimant {
     return false;
   }
 
-  bool go_on() {
-    return waiting_({.first = std::exchange(first_, false), .other = claim_.other()});
+  bool go_on(const std::filesystem::path& file) {
+    return waiting_({.first = std::exchange(first_, false), .other = claim_.other(), .file = file});
   }
 
   const NodeClaim& claim_;
@@ -91,49 +91,157 @@ class Claimant {
   std::optional<std::string> outwaited_;  // the release whose time is over
 };
 
+// nullptr: `waiting` gave up.
+Result<std::unique_ptr<process::ProcessLock>> lock_file(const std::filesystem::path& file,
+                                                        const std::function<bool()>& waiting) {
+  // A cleanup removes the folder.
+  TRY(FsRoot().make_directories(file.parent_path()));
+  return process::ProcessLock::take(file, waiting);
+}
+
 }  // namespace
 
-Result<std::optional<std::string>> NodeClaim::owner() const {
-  const auto text = FsRoot().read(file_, kLongestOwner);
+// What an agent writes into a file that it has locked.
+struct NodeClaim::Record {
+  std::string release;
+  std::optional<std::string> state;  // its state folder, in a file that all agents see
+};
+
+NodeClaim::NodeClaim(std::filesystem::path state_dir, std::string release,
+                     const std::vector<std::filesystem::path>& shared)
+    : state_dir_(std::move(state_dir)), release_(std::move(release)) {
+  for (const auto& folder : shared) {
+    if (FsRoot().is_directory(folder.parent_path())) files_.push_back(folder / kLockFile);
+  }
+  files_.push_back(state_dir_ / kLockFile);
+}
+
+NodeClaim NodeClaim::of(const config::AgentOptions& options) {
+  std::vector<std::filesystem::path> shared;
+  if (!options.kubelet_socket.empty())
+    shared.emplace_back(options.device_plugins_dir() + "/tranche");
+  if (options.dra) {
+    shared.emplace_back(options.kubelet_plugins_dir() + "/" + options.dra_driver_name);
+  }
+  return {options.state_dir, options.release, shared};
+}
+
+Result<std::optional<NodeClaim::Record>> NodeClaim::read(const std::filesystem::path& file) {
+  const auto text = FsRoot().read(file, kLongestOwner);
   if (!text && text.error().code == Code::kNotFound) return std::nullopt;
   if (!text) return std::unexpected(text.error());
   if (text->empty()) return std::nullopt;
   const auto body = unseal(kOwner, *text);
-  const auto release = body ? json::read_fields(*body,
-                                                [](const json::Fields& fields) {
-                                                  return fields.need<std::string>("release");
-                                                })
-                            : std::unexpected(body.error());
-  if (release) return *release;
+  auto record =
+      body ? json::read_fields(*body,
+                               [](const json::Fields& fields) {
+                                 return Record{.release = fields.need<std::string>("release"),
+                                               .state = fields.maybe<std::string>("state")};
+                               })
+           : std::unexpected(body.error());
+  if (record) return *std::move(record);
   return fail(Code::kInvalidArgument,
-              fmt::format("{}: which release serves this node is not known: {}", file_.string(),
-                          release.error().what),
+              fmt::format("{}: which release serves this node is not known: {}", file.string(),
+                          record.error().what),
               "remove the file while no agent runs here");
 }
 
+Result<std::optional<std::string>> NodeClaim::owner() const {
+  std::optional<std::string> owner;
+  for (const auto& file : files_) {
+    ASSIGN_OR_RETURN(const auto record, read(file));
+    if (record && (!owner || *owner == release_)) owner = record->release;
+  }
+  return owner;
+}
+
 std::optional<std::string> NodeClaim::other() const {
-  const auto owner = this->owner();
-  if (!owner || !*owner || **owner == release_) return std::nullopt;
-  return **owner;
+  const auto record = read(others_file());
+  if (!record || !*record || (*record)->release == release_) return std::nullopt;
+  return (*record)->release;
+}
+
+std::filesystem::path NodeClaim::others_file() const {
+  const auto file = std::ranges::find_if(files_, [&](const auto& one) {
+    const auto record = read(one);
+    return record && *record && (*record)->release != release_;
+  });
+  return file == files_.end() ? files_.back() : *file;
+}
+
+std::optional<std::string> NodeClaim::other_state() const {
+  for (const auto& file : files_) {
+    const auto record = read(file);
+    if (!record || !*record || (*record)->release != release_) continue;
+    if ((*record)->state && *(*record)->state != state_dir_.string()) return (*record)->state;
+  }
+  return std::nullopt;
+}
+
+bool NodeClaim::is_held() const {
+  return std::ranges::any_of(files_,
+                             [](const auto& file) { return process::ProcessLock::is_held(file); });
 }
 
 Result<void> NodeClaim::write() const {
   if (release_.empty()) return clear();
-  const auto now = owner();
-  if (now && *now == release_) return {};
-  const json::Value body = {{"release", release_}};
-  return write_in_place(file_, seal(kOwner, body.text(json::Value::Order::kSorted)) + "\n");
+  for (const auto& file : files_) {
+    if (!FsRoot().exists(file)) continue;  // it could not be made
+    json::Value body = {{"release", release_}};
+    if (is_shared(file)) body["state"] = state_dir_.string();
+    const auto text = seal(kOwner, body.text(json::Value::Order::kSorted)) + "\n";
+    if (FsRoot().read(file, kLongestOwner) == text) continue;
+    TRY(write_in_place(file, text));
+  }
+  return {};
 }
 
 Result<void> NodeClaim::clear() const {
-  const auto now = owner();
-  if (now && !*now) return {};
-  return write_in_place(file_, "");
+  for (const auto& file : files_) {
+    const auto now = read(file);
+    if (!now || *now) TRY(write_in_place(file, ""));
+  }
+  return {};
 }
 
-Result<std::unique_ptr<process::ProcessLock>> take_turn(
-    const NodeClaim& claim, bool take_over, const Clock& clock,
-    const std::function<bool(const ClaimWait&)>& waiting) {
+Result<void> NodeClaim::remove() const {
+  for (const auto& file : files_) {
+    const auto folder = file.parent_path();
+    TRY(FsRoot().remove(folder / kHandoverSocket));
+    TRY(FsRoot().remove(folder / fmt::format("{}.new", kHandoverSocket)));
+    TRY(FsRoot().remove(file));
+    std::error_code stays_there;  // the folder is mounted here, or has files that are not ours
+    std::filesystem::remove(folder, stays_there);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<NodeLock>> lock_node(
+    const NodeClaim& claim, const std::function<bool(const std::filesystem::path& file)>& waiting,
+    NodeLock held) {
+  auto node = std::make_unique<NodeLock>();
+  for (const auto& file : claim.files()) {
+    if (const auto has = std::ranges::find(held.files, file, &NodeLock::File::path);
+        has != held.files.end()) {
+      node->files.push_back(std::move(*has));
+      continue;
+    }
+    auto lock = lock_file(file, [&] { return waiting(file); });
+    if (!lock) {
+      node->trouble = lock.error();
+    } else if (*lock == nullptr) {
+      return nullptr;
+    } else {
+      node->files.push_back({file, *std::move(lock)});
+    }
+  }
+  if (node->files.empty()) return std::unexpected(*std::move(node->trouble));
+  return node;
+}
+
+Result<std::unique_ptr<NodeLock>> take_turn(const NodeClaim& claim, bool take_over,
+                                            const Clock& clock,
+                                            const std::function<bool(const ClaimWait&)>& waiting) {
   return Claimant(claim, take_over, clock, waiting).take();
 }
 

@@ -56,7 +56,10 @@ TEST_F(NodeClaimTest, AShorterNameReplacesALongerOne) {
 
 TEST_F(NodeClaimTest, ATornFileIsAnErrorAndNamesNobody) {
   serve("b/gpu").reset();
-  ASSERT_TRUE(FsRoot().write_atomic(claim("").file(), R"({"checksum":"0)"));
+  const auto torn = claim("");
+  for (const auto& file : torn.files()) {
+    ASSERT_TRUE(FsRoot().write_atomic(file, R"({"checksum":"0)"));
+  }
   EXPECT_EQ(claim("").owner().error().code, Code::kInvalidArgument);
   EXPECT_EQ(claim("a/gpu").other(), std::nullopt);
   ASSERT_TRUE(claim("a/gpu").write());
@@ -107,11 +110,69 @@ TEST_F(NodeClaimTest, TakingOverWaitsForAnAgentOnly) {
 TEST_F(NodeClaimTest, ACleanupGivesTheNodeToWhoWaits) {
   auto first = serve("a/gpu");
   const auto lock = take("b/second", 10, [&] {
-    std::filesystem::remove_all(claim("").file().parent_path());
+    ASSERT_TRUE(claim("").remove());
     first.reset();
   });
   EXPECT_NE(lock, nullptr);
   EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(NodeClaimTest, AgentsWithOtherStateFoldersSeeEachOther) {
+  const auto first = serve("a/gpu");
+  EXPECT_EQ(claim("b/second", "elsewhere").other(), "a/gpu");
+  EXPECT_TRUE(claim("b/second", "elsewhere").is_held());
+  const auto shared = claim("").files().front();
+  int waits = 0;
+  const auto second =
+      take_turn(claim("b/second", "elsewhere"), false, clock_, [&](const ClaimWait& wait) {
+        EXPECT_EQ(wait.other, "a/gpu");
+        EXPECT_EQ(wait.file, shared);
+        return ++waits < 2;
+      });
+  ASSERT_TRUE(second);
+  EXPECT_EQ(*second, nullptr);
+  EXPECT_FALSE(std::filesystem::exists(claim("", "elsewhere").files().back().parent_path()));
+}
+
+TEST_F(NodeClaimTest, TheNextStateFolderOfAReleaseKnowsTheOneBefore) {
+  serve("a/gpu").reset();
+  EXPECT_EQ(claim("a/gpu").other_state(), std::nullopt);
+  EXPECT_EQ(claim("b/second", "elsewhere").other_state(), std::nullopt) << "another release's";
+  const auto next = claim("a/gpu", "elsewhere");
+  EXPECT_EQ(next.other_state(), claim("").files().back().parent_path().string());
+  serve("a/gpu", "elsewhere").reset();
+  EXPECT_EQ(next.other_state(), std::nullopt);
+}
+
+TEST_F(NodeClaimTest, AFolderThatCannotBeUsedLeavesTheOthers) {
+  const auto shared = claim("a/gpu").files().front().parent_path();
+  ASSERT_TRUE(FsRoot().write_atomic(shared, "a file"));
+  const auto lock = take("a/gpu", 1);
+  ASSERT_NE(lock, nullptr);
+  EXPECT_EQ(lock->files.size(), 1U);
+  EXPECT_TRUE(lock->trouble);
+  ASSERT_TRUE(claim("a/gpu").write());
+  EXPECT_EQ(claim("b/second").other(), "a/gpu");
+}
+
+TEST_F(NodeClaimTest, IsInEachFolderOfKubeletsThatTheAgentServes) {
+  const auto kubelet = claim("").files().front().parent_path().parent_path() / "k";
+  ASSERT_TRUE(FsRoot().make_directories(kubelet / "device-plugins"));
+  ASSERT_TRUE(FsRoot().make_directories(kubelet / "plugins"));
+  config::AgentOptions options{.kubelet_root = kubelet.string(), .state_dir = "/s"};
+  const auto plugins = kubelet / "device-plugins" / "tranche" / "agent.lock";
+  const auto claims = kubelet / "plugins" / "gpu.nvidia.com" / "agent.lock";
+  using Files = std::vector<std::filesystem::path>;
+  EXPECT_EQ(NodeClaim::of(options).files(), (Files{plugins, "/s/agent.lock"}));
+  options.dra = true;
+  EXPECT_EQ(NodeClaim::of(options).files(), (Files{plugins, claims, "/s/agent.lock"}));
+  options.kubelet_socket.clear();
+  EXPECT_EQ(NodeClaim::of(options).files(), (Files{claims, "/s/agent.lock"}));
+}
+
+TEST_F(NodeClaimTest, WithoutKubeletsFolderThereIsTheStateFolderAlone) {
+  const NodeClaim claim("/s", "a/gpu", {"/nosuch/device-plugins/tranche"});
+  EXPECT_EQ(claim.files(), std::vector<std::filesystem::path>{"/s/agent.lock"});
 }
 
 // An agent of before there were claims serves, and then one of another release takes the node.

@@ -27,30 +27,45 @@ class Waiter {
     const auto text = wait.other ? fmt::format("release {} serves this node", *wait.other)
                                  : std::string("another agent serves this node");
     if (said_.is_news("wait", text)) say(wait, text);
-    status_.beat(wait.other ? Status{.ready = false, .text = text} : prepare(text));
+    status_.beat(wait.other ? Status{.ready = false, .text = text} : prepare(text, wait.file));
     if (!options_.wait(predecessor_.fd())) return false;
     if (predecessor_.speaks()) inherited_ = predecessor_.receive();
     return !inherited_;
   }
 
-  // Whether the node was handed over; then the lock is taken from what was, and claimed.
+  // Whether the node was handed over; then the locks are taken from what was, and claimed. Whoever
+  // served with another state folder, or in a version of before, has not all of them: the others
+  // are free, or the turn has not come.
   bool inherits() const { return inherited_.has_value(); }
   NodeTurn take_inherited() {
     NodeTurn turn{.came = false, .lock = nullptr, .predecessor = std::move(predecessor_)};
-    const auto lock = std::ranges::find(*inherited_, kHandedLock, &process::NamedDescriptor::name);
-    if (lock == inherited_->end()) return turn;
+    auto lock = lock_node(options_.claim, [](const auto&) { return false; }, handed_locks());
+    if (!lock || *lock == nullptr) return turn;
     turn.came = true;
-    turn.lock = process::ProcessLock::adopt(std::move(lock->descriptor));
-    inherited_->erase(lock);
+    turn.lock = *std::move(lock);
     turn.inherited = std::move(inherited_);
     return turn;
   }
 
  private:
+  // Takes the locks out of what was handed over.
+  NodeLock handed_locks() {
+    NodeLock handed;
+    for (auto& one : *inherited_) {
+      if (one.name != kHandedLock) continue;
+      for (const auto& file : options_.claim.files()) {
+        auto lock = process::ProcessLock::adopt(one.descriptor, file);
+        if (lock) handed.files.push_back({file, std::move(lock)});
+      }
+    }
+    std::erase_if(*inherited_, [](const auto& one) { return one.name == kHandedLock; });
+    return handed;
+  }
+
   // Ready: a rolling update may end the agent that holds the lock. This one can serve, and that one
   // hands over to this one, or it is of a version that hands over to nobody, or it names no
-  // release. `text`: what is waited for.
-  Status prepare(const std::string& text) {
+  // release. `text`: what is waited for; `file`: that it holds.
+  Status prepare(const std::string& text, const std::filesystem::path& file) {
     using Greeting = process::Predecessor::Greeting;
     const Status prepared{.ready = true, .text = std::string(kPrepared)};
     if (predecessor_.fd() >= 0) return prepared;
@@ -60,8 +75,7 @@ class Waiter {
           .text = fmt::format("{}; not prepared to take over: {}", text, can.error().message())};
     }
     const auto& claim = options_.claim;
-    const auto greeting =
-        predecessor_.greet(claim.file().parent_path() / kHandoverSocket, claim.release());
+    const auto greeting = predecessor_.greet(file.parent_path() / kHandoverSocket, claim.release());
     if (greeting == Greeting::kWait) {
       log_.info("prepared to take over: the other agent hands over to this one when it ends");
     }
@@ -71,7 +85,7 @@ class Waiter {
   }
 
   void say(const ClaimWait& wait, const std::string& text) {
-    const auto file = options_.claim.file().string();
+    const auto file = wait.file.string();
     if (!wait.other) {
       log_.info(fmt::format("{} (it holds {}); waiting for it to end", text, file));
       return;
@@ -101,6 +115,12 @@ void claim(const NodeClaim& claim, const Log& log) {
   if (const auto other = claim.other()) {
     log.warn(fmt::format("release {} has no agent here: this one takes the node over", *other));
   }
+  if (const auto state = claim.other_state()) {
+    log.warn(
+        fmt::format("this release served the node with the state folder {} before: what it granted "
+                    "is not known here; delete the node's Pods with GPUs, and then that folder",
+                    *state));
+  }
   if (const auto written = claim.write(); !written) {
     log.warn(
         fmt::format("which release serves this node is not kept: {}; another release may take "
@@ -116,7 +136,7 @@ NodeTurn await_turn(const TurnOptions& options, AgentStatus& status, const Clock
   Waiter waiter(options, status, log);
   auto lock = take_turn(options.claim, options.take_over, clock, std::ref(waiter));
   if (!lock) {
-    // A manifest written for NVIDIA's plugin mounts no state folder. The agent serves all the same.
+    // Neither a state folder nor one of kubelet's. The agent serves all the same.
     log.warn(
         fmt::format("no node lock: {}; two agents on this node would not see each other (mount a "
                     "writable folder at --state-dir)",
@@ -128,6 +148,12 @@ NodeTurn await_turn(const TurnOptions& options, AgentStatus& status, const Clock
     auto turn = waiter.take_inherited();
     if (turn.lock) claim(options.claim, log);
     return turn;
+  }
+  if (*lock && (*lock)->trouble) {
+    log.warn(
+        fmt::format("one of the node's locks is missing: {}; an agent that has only that folder in "
+                    "common with this one would not be seen",
+                    (*lock)->trouble->message()));
   }
   if (*lock) claim(options.claim, log);
   const bool came = *lock != nullptr;

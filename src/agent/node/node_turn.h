@@ -20,15 +20,14 @@
 
 namespace tranche::agent {
 
-// The socket in the state folder at which the agent that serves hands over, and the name of the
-// node lock among what it hands over.
-inline constexpr std::string_view kHandoverSocket = "handover.sock";
+// The name of each lock among what the agent that serves hands over. Versions with one lock take
+// the first: the state folder's.
 inline constexpr std::string_view kHandedLock = "lock";
 
 struct NodeTurn {
   bool came = false;  // false: the wait was told to stop
-  // Null: the state folder cannot be used. The agent serves all the same.
-  std::unique_ptr<process::ProcessLock> lock;
+  // Null: there is no folder for it. The agent serves all the same.
+  std::unique_ptr<NodeLock> lock;
   // The agent that hands over, until it has ended, and kubelet's connections to it. nullopt: nobody
   // hands over.
   process::Predecessor predecessor{};

@@ -107,8 +107,9 @@ TEST_F(NodeTurnTest, TheNextAgentIsHandedTheLockThatIsNeverFree) {
   const auto hand_over = [&](int readable) {
     if (accepts.joinable()) accepts.join();
     std::vector<process::NamedDescriptor> held;
-    held.push_back({std::string(kHandedLock), Descriptor(::dup(first.lock->fd()))});
-    held.push_back({"nvidia-gpu.sock", Descriptor(::dup(first.lock->fd()))});
+    const int lock = first.lock->files.front().lock->fd();
+    held.push_back({std::string(kHandedLock), Descriptor(::dup(lock))});
+    held.push_back({"nvidia-gpu.sock", Descriptor(::dup(lock))});
     EXPECT_TRUE(serving->give(held));
     EXPECT_GE(readable, 0);
     return true;
