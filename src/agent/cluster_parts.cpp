@@ -17,7 +17,9 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
 
 void ClusterParts::watch_arbiter(const config::AgentOptions& options, const Clock& clock,
                                  const Log& log) {
-  if (options.arbiter_state_dir.empty()) return;
+  if (options.arbiter_state_dir.empty()) {
+    return node_->withdraw(cluster::condition::kTrancheArbiterRuns);
+  }
   auto& objects = node_->objects();
   pods_.emplace(objects, options.node_name, log);
   overrides_.emplace(objects, node_->node(), *pods_, clock, log);
@@ -25,7 +27,13 @@ void ClusterParts::watch_arbiter(const config::AgentOptions& options, const Cloc
                     FindingReporter::Options{.arbiter_dir = options.arbiter_state_dir,
                                              .asks = options.ask_evictions},
                     clock, log);
-  finder_.emplace(kLookAtFindings, [this] { findings_->look({.deadline = kLongestLook}); });
+  arbiter_.emplace(
+      options.arbiter_state_dir, [this](const ConditionReport& report) { node_->report(report); },
+      clock, log);
+  finder_.emplace(kLookAtFindings, [this] {
+    arbiter_->look();
+    findings_->look({.deadline = kLongestLook});
+  });
 }
 
 void ClusterParts::label(config::LabelOutput output, const config::AgentOptions& options,

@@ -8,6 +8,7 @@
 
 #include "agent/config/cluster_node.h"
 #include "agent/labels/label_sink.h"
+#include "agent/limits/arbiter_watch.h"
 #include "agent/limits/finding_reporter.h"
 #include "agent/limits/limit_overrides.h"
 #include "config/flags/sources.h"
@@ -27,8 +28,8 @@ class ClusterParts {
   // once, before labels().
   void label(config::LabelOutput output, const config::AgentOptions& options, const Log& log);
 
-  // If the options say that an arbiter runs here, reports its findings from now on, and follows the
-  // limits that the operator sets. Called at most once.
+  // If the options say that an arbiter runs here, reports its findings and its end from now on, and
+  // follows the limits that the operator sets. Called at most once.
   void watch_arbiter(const config::AgentOptions& options, const Clock& clock, const Log& log);
 
   ClusterNode& node() { return *node_; }
@@ -50,8 +51,9 @@ class ClusterParts {
   std::unique_ptr<LabelSink> labels_;
   std::optional<PodsOfNode> pods_;
   std::optional<FindingReporter> findings_;
+  std::optional<ArbiterWatch> arbiter_;
   std::optional<LimitOverrides> overrides_;
-  std::optional<process::Periodic> finder_;  // last: its thread uses findings_
+  std::optional<process::Periodic> finder_;  // last: its thread uses findings_ and arbiter_
 };
 
 }  // namespace tranche::agent
