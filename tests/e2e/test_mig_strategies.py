@@ -231,3 +231,19 @@ def test_time_slicing_for_a_name_of_another_driver_is_told(node):
     agent = here.agent(MIXED, config={"sharing": {"timeSlicing": {"resources": [entry]}}})
     here.kubelet.wait("nvidia.com/mig-3g.48gb", allocatable=1)
     agent.wait_log("sharing of nvidia.com/mig-3g.47gb .*nvidia.com/mig-3g.48gb")
+
+
+def test_a_gh200_is_an_h100_with_its_own_profiles(node):
+    """Of the H100s the one beside a Grace processor: its name, its memory and its places in the tables."""
+    here = node("gh200")
+    labels = feature_labels(here)
+    assert labels["nvidia.com/gpu.product"] == "NVIDIA-GH200-480GB"
+    assert labels["nvidia.com/gpu.memory"] == "97871"
+    assert labels["nvidia.com/mig.capable"] == "true"
+    cut(here, 0, "3g.48gb", "2g.24gb", "1g.24gb")
+    here.sim("root", here.host, "--driver-root", here.driver_root)
+    here.agent("--mig-strategy=mixed")
+    for profile in ("3g.48gb", "2g.24gb", "1g.24gb"):
+        here.kubelet.wait(f"nvidia.com/mig-{profile}", allocatable=1)
+        [one] = here.kubelet.devices(f"nvidia.com/mig-{profile}").values()
+        assert one["numa_nodes"] == [0]
