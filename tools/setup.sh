@@ -25,7 +25,7 @@ case "$want" in
     )
     ;;
   arm64)
-    packages+=(g++-12-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
+    packages+=(debootstrap g++-12-aarch64-linux-gnu libc6-dev-arm64-cross python3 python3-venv qemu-user-static)
     ;;
   lab)
     packages+=(

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 2> kHookPrograms = {"nvidia-cdi-hook", "n
 bool is_plain(std::string_view path) {
   const std::filesystem::path whole(path);
   return whole.is_absolute() && whole.lexically_normal().native() == path &&
-         std::ranges::none_of(path, [](char c) { return c >= 0 && c < ' '; });
+         std::ranges::none_of(path, [](unsigned char c) { return c < ' '; });
 }
 
 bool is_below(std::string_view path, std::string_view folder) {
