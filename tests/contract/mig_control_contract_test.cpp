@@ -275,7 +275,7 @@ TEST_P(MigControlContract, AGpuThatCannotBeResetNeedsAReboot) {
   const auto bench = make({.no_reset = true});
   EXPECT_EQ(bench->control().set_mode(bench->gpu(), true), Activation::kNeedsReboot);
   EXPECT_EQ(bench->control().read(bench->gpu()),
-            (gpu::MigState{.enabled = false, .pending = true}));
+            (gpu::MigState{.enabled = false, .pending = true, .passed_through = true}));
 }
 
 TEST_P(MigControlContract, AModelThatNeedsNoResetNeedsNoReboot) {

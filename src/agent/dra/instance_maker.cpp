@@ -70,8 +70,18 @@ Result<void> InstanceMaker::change(const gpu::GpuUuid& uuid, const gpu::Machine&
   }};
   auto applied = mig::apply(layout, hardware, watcher, ports_.clock.now() + kLongest, ports_.clock,
                             {}, retries_);
+  if (!applied) take_back_mode(uuid, before.at(uuid));
   if (ports_.changed) ports_.changed();
   return applied;
+}
+
+// A mode that this change set and that is not in force would come by surprise at the next reset.
+void InstanceMaker::take_back_mode(const gpu::GpuUuid& uuid, const mig::GpuLayout& before) {
+  const auto state = ports_.control.read(uuid);
+  if (!state || before.waits || !mig::layout_of(*state).waits) return;
+  if (auto done = ports_.control.set_mode(uuid, state->enabled); !done) {
+    ports_.log.warn(done.error());
+  }
 }
 
 Result<void> InstanceMaker::make(const dra::MigPlace& place, const gpu::Machine& machine) {

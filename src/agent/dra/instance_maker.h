@@ -76,6 +76,7 @@ class InstanceMaker {
 
  private:
   using Change = std::function<Result<void>(mig::GpuLayout&)>;
+  void take_back_mode(const gpu::GpuUuid& uuid, const mig::GpuLayout& before);
   Result<void> change(const gpu::GpuUuid& uuid, const gpu::Machine& machine, const Change& change);
 
   const Ports ports_;
