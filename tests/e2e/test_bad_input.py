@@ -134,6 +134,7 @@ FLAGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.difference("config-relative-path")
 @pytest.mark.parametrize("arguments, env, message", FLAGS, ids=[str(c[0] or c[1]) for c in FLAGS])
 def test_flags_and_environment(here, arguments, env, message):
     assert message in here.refused(*arguments, env=env)
@@ -263,6 +264,7 @@ def test_files_that_are_none(here):
     assert "at most 1 MiB" in here.refused(f"--config-file={huge}")
 
 
+@pytest.mark.difference("config-text")
 def test_text_of_no_sense(here):
     for text in ("\0\1\2", "\xff" * 100, "{" * 100_000, "a: &a [*a]", "[" * 10_000):
         assert "config.yaml:" in here.refused(config=text)

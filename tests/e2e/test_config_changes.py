@@ -191,6 +191,7 @@ NOTHING = {
 }
 
 
+@pytest.mark.difference("config-says-nothing")
 @pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING.keys())
 def test_a_file_that_says_nothing_is_an_empty_one(node, text):
     here = node("t4")

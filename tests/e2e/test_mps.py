@@ -30,7 +30,7 @@ def mps_node(node):
         one.kill_daemons()
 
 
-@pytest.mark.difference("mps-compute-mode")
+@pytest.mark.difference("mps-compute-mode", "mps-memory")
 def test_the_published_configuration(mps_node):
     here = mps_node()
     agent = here.agent(config=MPS_CONFIG)
