@@ -15,7 +15,7 @@ LIMITER = BUILD / "lib" / "libtranche-limit.so"
 SMI = BUILD / "sim" / "nvidia-smi"
 LOAD = BUILD / "bin" / "tranche-load"
 QUERY = "--query-gpu=memory.total,memory.used,memory.free,utilization.gpu,utilization.memory"
-PART = 3840  # MiB, a quarter of a T4
+PART = (15360 - 443 - 32) // 4  # MiB, a quarter of what programs can have of a T4 (decision 45)
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes mount namespaces: needs root")
 

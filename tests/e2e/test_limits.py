@@ -216,10 +216,9 @@ def test_every_one_of_four_can_hold_its_part(programs, memory):
     assert [client("allocate", 1) for client in clients] == [2] * 4, "out of memory: each has its part"
 
 
-def test_all_of_a_gpu_twice_is_not_advertised(node, library):
-    here = node("l20")
-    agent = limiting_agent(here, library, config=limited(2, memory="100%"))
-    agent.wait_log(f"not advertising {GPU}: .*2 tranches of 100% are more than the {L20_MEMORY_MIB} MiB of GPU 0")
+def test_all_of_a_gpu_twice_is_refused(node):
+    log = node("l20").refused(config=limited(2, memory="100%"))
+    assert "tranche.limits.memory: 2 tranches of 100% are more than the memory of a device" in log
 
 
 def test_a_driver_that_does_not_tell_what_it_keeps(node, library):

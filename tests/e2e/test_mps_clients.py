@@ -146,13 +146,14 @@ def test_the_kernel_tells_whose_the_daemons_and_servers_are(here):
     [holder] = [int(lock[4]) for lock in locks if lock[1] == "FLOCK" and lock[5].endswith(f":{inode}")]
     assert holder == supervisor.pid
     assert holder in descends(here.pid(GPU))
-    names = {pid: (pathlib.Path("/proc") / pid / "comm") for pid in os.listdir("/proc") if pid.isdigit()}
     pipe = f"CUDA_MPS_PIPE_DIRECTORY={here.pipe(GPU)}".encode()
-    servers = [
-        int(pid)
-        for pid, name in names.items()
-        if name.exists()
-        and name.read_text().startswith("nvidia-cuda-mps")
-        and pipe in (name.parent / "environ").read_bytes()
-    ]
+
+    def is_server(process: pathlib.Path) -> bool:
+        try:
+            name = (process / "comm").read_text()
+            return name.startswith("nvidia-cuda-mps") and pipe in (process / "environ").read_bytes()
+        except OSError:  # one of other tests, which has ended
+            return False
+
+    servers = [int(one.name) for one in pathlib.Path("/proc").iterdir() if one.name.isdigit() and is_server(one)]
     assert servers and all(holder in descends(pid) for pid in servers), servers

@@ -97,7 +97,7 @@ def test_a_second_release_with_another_state_folder_is_refused(node):
     assert cleaner.wait() == 0, cleaner.log
     agent = here.agent(config=sharing(4), env=FIRST, labels="true")
     here.kubelet.wait(GPU, registrations=3, allocatable=4)
-    assert left(here) == before
+    wait_until(lambda: left(here) == before, "the first release's files, and no others")
     assert not (here.dir / "elsewhere").exists()
     # The first release is uninstalled.
     assert agent.stop() == 0, agent.log
