@@ -58,6 +58,12 @@ TEST(AgentOptions, FromFlagsAndEnvironment) {
   EXPECT_EQ(*options, expected);
 }
 
+TEST(AgentOptions, NoLibraryIsAWordAndNoPath) {
+  const auto options = load_agent_options({.environment = {{"TRANCHE_LIMIT_LIBRARY", "none"}}});
+  ASSERT_TRUE(options) << options.error().what;
+  EXPECT_EQ(options->limit_library, "none");
+}
+
 // Others start these programs, and whatever folder they work in, a file is looked for below /.
 TEST(AgentOptions, APathFromTheWorkingFolderIsRefused) {
   struct Case {
