@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 
@@ -43,9 +44,9 @@ class Raced final : public cluster::Objects {
                                   const cluster::WatchHandler&, std::stop_token) override {
     return not_asked();
   }
-  Result<cluster::Object> create(const cluster::Kind&, const std::string&, std::string_view,
-                                 const cluster::Call&) override {
-    return not_asked();
+  Result<cluster::Object> create(const cluster::Kind& kind, const std::string& ns,
+                                 std::string_view text, const cluster::Call& call) override {
+    return objects_.create(kind, ns, text, call);
   }
   Result<cluster::Object> update(const cluster::Kind&, const cluster::ObjectKey&, std::string_view,
                                  const std::string&, const cluster::Call&) override {
@@ -88,22 +89,44 @@ class ClaimRenewerTest : public testing::Test {
     claim.merge_patch(patch);
     objects_.put(kClaim, claim.dump());
   }
-  bool is_there() const { return !objects_.text(kClaim, kOld).empty(); }
+  json claim() const {
+    const auto text = objects_.text(kClaim, kOld);
+    return text.empty() ? json() : json::parse(text);
+  }
+  // That the claim names.
+  std::size_t models() const {
+    const auto now = claim();
+    return now.is_null() ? 0 : now["spec"]["devices"]["requests"][0]["firstAvailable"].size();
+  }
   Result<void> renew(const std::vector<admission::DraModel>& models) {
-    return renewer_.renew({{kOld, half_of(models)}}, {});
+    return renewer_.renew({{kOld, {half_of(models), kFor}}}, {});
   }
 
+  const ClaimedFor kFor{
+      .claim = kOld.name, .pod_claim = "tranche-gpu-main", .pod = "p", .pod_uid = "u-1"};
   test::FakeObjects objects_;
   Raced raced_{objects_};
+  test::FakeClock clock_;
   test::LogRecorder log_;
-  ClaimRenewer renewer_{raced_, log_.log()};
+  ClaimRenewer renewer_{raced_, clock_, log_.log()};
 };
 
-TEST_F(ClaimRenewerTest, AClaimThatLacksAModelGoes) {
+TEST_F(ClaimRenewerTest, AClaimThatLacksAModelIsMadeAnewByItsName) {
   put_claim();
+  const auto before = claim()["metadata"]["uid"];
   ASSERT_TRUE(renew({kT4, kL20}));
-  EXPECT_FALSE(is_there());
-  EXPECT_TRUE(renew({kT4, kL20})) << "it is gone, and Kubernetes has made no other yet";
+  const auto now = claim();
+  EXPECT_EQ(models(), 2U);
+  EXPECT_NE(now["metadata"]["uid"], before);
+  EXPECT_EQ(now["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"],
+            "tranche-gpu-main");
+  EXPECT_EQ(now["metadata"]["labels"]["tranche.dev/gpu-share"], "true");
+  const json owner = {
+      {"apiVersion", "v1"}, {"kind", "Pod"}, {"name", "p"}, {"uid", "u-1"}, {"controller", true}};
+  EXPECT_EQ(now["metadata"]["ownerReferences"], json::array({owner}));
+  EXPECT_EQ(log_.count("made anew for Pod p"), 1);
+  ASSERT_TRUE(renew({kT4, kL20}));
+  EXPECT_EQ(objects_.count_calls("remove"), 1);
 }
 
 TEST_F(ClaimRenewerTest, AClaimThatIsGoodIsReadOnce) {
@@ -112,7 +135,7 @@ TEST_F(ClaimRenewerTest, AClaimThatIsGoodIsReadOnce) {
   ASSERT_TRUE(renew({kL20}));
   EXPECT_EQ(objects_.count_calls("get resourceclaims"), 1);
   ASSERT_TRUE(renew({kT4, kL20}));
-  EXPECT_FALSE(is_there()) << "until the template is another";
+  EXPECT_EQ(models(), 2U) << "until the template is another";
 }
 
 // The scheduler allocates it between our look and our deletion.
@@ -121,12 +144,12 @@ TEST_F(ClaimRenewerTest, AClaimThatIsAllocatedAtThatMomentStays) {
   raced_.after_get = [&] { put_claim({{"status", {{"allocation", json::object()}}}}); };
   EXPECT_TRUE(renew({kT4, kL20}));
   EXPECT_EQ(objects_.count_calls("remove resourceclaims"), 1);
-  EXPECT_TRUE(is_there());
+  EXPECT_EQ(models(), 1U);
   // What it saw is not what counts for ever: the scheduler may take it back.
   raced_.after_get = {};
   put_claim();
   EXPECT_TRUE(renew({kT4, kL20}));
-  EXPECT_FALSE(is_there());
+  EXPECT_EQ(models(), 2U);
 }
 
 TEST_F(ClaimRenewerTest, AnotherOfTheSameNameStays) {
@@ -136,17 +159,58 @@ TEST_F(ClaimRenewerTest, AnotherOfTheSameNameStays) {
     put_claim();
   };
   EXPECT_TRUE(renew({kT4, kL20}));
-  EXPECT_TRUE(is_there());
+  EXPECT_EQ(models(), 1U);
 }
 
-TEST_F(ClaimRenewerTest, OneThatCannotBeDeletedIsSaidAndKeepsNoOther) {
+TEST_F(ClaimRenewerTest, OneThatCannotBeDeletedIsSaidAndTriedAgain) {
   put_claim();
   objects_.refuse("remove", kClaim, Error{.code = Code::kPermission, .what = "no right"}, 1);
   const auto failed = renew({kT4, kL20});
   ASSERT_FALSE(failed);
   EXPECT_NE(failed.error().message().find("ResourceClaim shop/old"), std::string::npos);
   EXPECT_TRUE(renew({kT4, kL20}));
-  EXPECT_FALSE(is_there());
+  EXPECT_EQ(models(), 2U);
+}
+
+// A quota that others used up meanwhile: the Pod is not left without a claim.
+TEST_F(ClaimRenewerTest, OneThatCannotBeMadeIsMadeWhenItCan) {
+  put_claim();
+  objects_.refuse("create", kClaim, Error{.code = Code::kPermission, .what = "quota"}, 2);
+  EXPECT_FALSE(renew({kT4, kL20}));
+  EXPECT_FALSE(renew({kT4, kL20}));
+  EXPECT_TRUE(renewer_.next());
+  EXPECT_TRUE(renew({kT4, kL20}));
+  EXPECT_EQ(models(), 2U);
+  EXPECT_FALSE(renewer_.next());
+}
+
+TEST_F(ClaimRenewerTest, OneThatIsMissingIsMadeWhereKubernetesDoesNot) {
+  ASSERT_TRUE(renew({kL20}));
+  EXPECT_TRUE(claim().is_null()) << "Kubernetes may be making it";
+  EXPECT_TRUE(renewer_.next());
+  clock_.advance(ClaimRenewer::kMissing);
+  ASSERT_TRUE(renew({kL20}));
+  EXPECT_EQ(models(), 1U);
+}
+
+TEST_F(ClaimRenewerTest, OneThatItsPodDoesNotNameIsNotKept) {
+  put_claim();
+  ASSERT_TRUE(renew({kT4, kL20}));
+  // Nobody can say what it would be now: it is named, and stays.
+  ASSERT_TRUE(renewer_.renew({{kOld, {std::nullopt, kFor}}}, {}));
+  EXPECT_FALSE(claim().is_null());
+  ASSERT_TRUE(renewer_.renew({}, {}));
+  EXPECT_TRUE(claim().is_null());
+}
+
+TEST_F(ClaimRenewerTest, OneThatHasAGpuIsKept) {
+  put_claim();
+  ASSERT_TRUE(renew({kT4, kL20}));
+  auto now = claim();
+  now["status"]["allocation"] = json::object();
+  objects_.put(kClaim, now.dump());
+  ASSERT_TRUE(renewer_.renew({}, {}));
+  EXPECT_FALSE(claim().is_null());
 }
 
 }  // namespace

@@ -33,15 +33,40 @@ Result<std::string> text_of(const ClaimTemplate& wanted) {
   ASSIGN_OR_RETURN(const auto view, json::parse(wanted.json));
   auto object = json::Value::copy(view);
   object["metadata"]["annotations"][kMadeOf] = mark_of(wanted);
-  // Kubernetes copies it to each claim.
-  object["spec"]["metadata"]["annotations"][kMadeOf] = mark_of(wanted);
+  // Kubernetes copies it to each claim. A label: kube-controller-manager (1.36) writes its own
+  // annotation of a claim into the template's map of annotations, from several threads.
+  object["spec"]["metadata"]["labels"][kMadeOf] = mark_of(wanted);
   return object.text();
 }
 
 }  // namespace
 
+Result<std::string> claim_text(const ClaimTemplate& wanted, const ClaimedFor& pod) {
+  ASSIGN_OR_RETURN(const auto view, json::parse(wanted.json));
+  const auto spec = view.at({"spec", "spec"});
+  const auto labels = view.at({"spec", "metadata", "labels"});
+  if (!spec || !labels) return fail(Code::kInternal, "a template without a spec");
+  json::Value claim = json::Value::object();
+  claim["apiVersion"] = cluster::kResourceClaim.api_version();
+  claim["kind"] = cluster::kResourceClaim.kind;
+  auto& metadata = claim["metadata"];
+  metadata["name"] = pod.claim;
+  metadata["annotations"]["resource.kubernetes.io/pod-claim-name"] = pod.pod_claim;
+  metadata["labels"] = json::Value::copy(*labels);
+  metadata["labels"][kMadeOf] = mark_of(wanted);
+  metadata["ownerReferences"].push_back(json::Value{{"apiVersion", "v1"},
+                                                    {"kind", "Pod"},
+                                                    {"name", pod.pod},
+                                                    {"uid", pod.pod_uid},
+                                                    {"controller", true}});
+  claim["spec"] = json::Value::copy(*spec);
+  return claim.text();
+}
+
 bool is_made_of(const cluster::Object& object, const ClaimTemplate& wanted) {
-  return text_in(object, "annotations", kMadeOf) == mark_of(wanted);
+  const auto mark = mark_of(wanted);
+  return text_in(object, "annotations", kMadeOf) == mark ||
+         text_in(object, "labels", kMadeOf) == mark;
 }
 
 ShareTemplates::ShareTemplates(cluster::Objects& objects, const Backoff& watch_backoff,

@@ -54,6 +54,16 @@ class ShareTemplates {
   cluster::WatchCache cache_;
 };
 
+// The claim of a Pod.
+struct ClaimedFor {
+  std::string claim;      // its name
+  std::string pod_claim;  // and in the Pod
+  std::string pod;
+  std::string pod_uid;
+};
+// The ResourceClaim as Kubernetes makes it from the template, for this Pod.
+Result<std::string> claim_text(const admission::ClaimTemplate& wanted, const ClaimedFor& pod);
+
 // Whether the object, a template or a claim, was made of this very one.
 bool is_made_of(const cluster::Object& object, const admission::ClaimTemplate& wanted);
 

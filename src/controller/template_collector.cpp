@@ -38,7 +38,7 @@ TemplateCollector::TemplateCollector(cluster::Objects& objects, FleetWatch& flee
       options_(std::move(options)),
       clock_(clock),
       log_(log),
-      renewer_(objects, log),
+      renewer_(objects, clock, log),
       pods_(
           objects,
           {.kind = cluster::kPod,
@@ -78,7 +78,7 @@ Result<Rounds::Next> TemplateCollector::visit(const std::string& turn,
   ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestLook, options_.time_left, stop));
   if (turn == kPodsTurn) {
     TRY(make(uses_of_pods(), call));
-    return std::nullopt;
+    return renewer_.next();
   }
   ASSIGN_OR_RETURN(auto uses, uses_of_workloads(call));
   for (auto& [template_key, claims] : uses_of_pods()) uses[template_key].merge(claims);
@@ -90,9 +90,9 @@ Result<Rounds::Next> TemplateCollector::visit(const std::string& turn,
 TemplateCollector::Uses TemplateCollector::uses_of_pods() const {
   Uses uses;
   for (const auto& pod : pods_.all()) {
-    for (const auto& [name, claim] : uses_of(pod.json)) {
-      auto& claims = uses[{.ns = pod.key.ns, .name = name}];
-      if (!claim.empty()) claims.insert(claim);
+    for (const auto& use : uses_of(pod.json)) {
+      auto& waiting = uses[{.ns = pod.key.ns, .name = use.name}];
+      if (!use.claim.empty()) waiting.insert(use);
     }
   }
   return uses;
@@ -128,11 +128,14 @@ Result<void> TemplateCollector::make(const Uses& uses, const cluster::Call& call
     if (!shares) continue;
     // What the fleet of today cannot give stays as it was made.
     const auto wanted = admission::claim_template(*shares, fleet, options_.claim);
-    if (!wanted) continue;
-    auto made = templates_.ensure(key.ns, *wanted, call);
+    auto made = wanted ? templates_.ensure(key.ns, *wanted, call) : Result<void>();
+    for (const auto& [name, claim, pod_claim, pod, uid] : claims) {
+      const bool can = wanted && made;
+      waiting.emplace(cluster::ObjectKey{key.ns, claim},
+                      ClaimRenewer::Wish{can ? std::optional(*wanted) : std::nullopt,
+                                         {claim, pod_claim, pod, uid}});
+    }
     if (!made && result) result = std::move(made);
-    if (!made) continue;
-    for (const auto& claim : claims) waiting.emplace(cluster::ObjectKey{key.ns, claim}, *wanted);
   }
   auto renewed = renewer_.renew(waiting, call);
   return result ? std::move(renewed) : std::move(result);

@@ -29,6 +29,7 @@
 #include "controller/fleet_watch.h"
 #include "controller/rounds.h"
 #include "controller/share_templates.h"
+#include "controller/template_uses.h"
 #include "controller/worker.h"
 #include "process/change_notifier.h"
 
@@ -59,7 +60,7 @@ class TemplateCollector : public Worker {
 
  private:
   // Of templates, each with the claims that were made from it and wait.
-  using Uses = std::map<cluster::ObjectKey, std::set<std::string>>;
+  using Uses = std::map<cluster::ObjectKey, std::set<TemplateUse>>;
 
   Result<Rounds::Next> visit(const std::string& turn, const std::stop_token& stop);
   Uses uses_of_pods() const;

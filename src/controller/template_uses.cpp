@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "admission/names.h"
 #include "admission/pod_parts.h"
@@ -15,6 +16,11 @@ bool has_pod_ended(json::View object) {
   const auto phase = object.at({"status", "phase"});
   const auto text = phase ? phase->as_string() : std::nullopt;
   return text == "Succeeded" || text == "Failed";
+}
+
+std::string text_at(json::View object, std::string_view key) {
+  const auto found = object.at({"metadata", key});
+  return found ? found->as_string().value_or("") : "";
 }
 
 // The claims that Kubernetes made for a Pod that waits for a node, by their names in the Pod.
@@ -46,15 +52,26 @@ std::set<TemplateUse> used_templates(std::string_view object) {
   std::set<TemplateUse> used;
   for (const auto& claim : pod->claims) {
     if (!admission::parse_template_name(claim.template_name)) continue;
-    const auto found = waiting.find(claim.name);
-    used.insert({claim.template_name, found == waiting.end() ? "" : found->second});
+    TemplateUse use{.name = claim.template_name};
+    if (const auto found = waiting.find(claim.name); found != waiting.end()) {
+      use.claim = found->second;
+      use.pod_claim = claim.name;
+      use.pod = text_at(*root, "name");
+      use.pod_uid = text_at(*root, "uid");
+    }
+    used.insert(std::move(use));
   }
   return used;
 }
 
 std::string used_templates_text(const std::string& object) {
   std::string text;
-  for (const auto& [name, claim] : used_templates(object)) text += name + ' ' + claim + '\n';
+  for (const auto& use : used_templates(object)) {
+    for (const auto* word : {&use.name, &use.claim, &use.pod_claim, &use.pod, &use.pod_uid}) {
+      text += *word + ' ';
+    }
+    text.back() = '\n';
+  }
   return text;
 }
 
@@ -62,10 +79,14 @@ std::set<TemplateUse> uses_of(std::string_view text) {
   std::set<TemplateUse> uses;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    const auto line = text.substr(0, end);
-    const auto space = std::min(line.find(' '), line.size());
-    uses.insert({std::string(line.substr(0, space)),
-                 std::string(line.substr(std::min(space + 1, line.size())))});
+    auto line = text.substr(0, end);
+    TemplateUse use;
+    for (auto* word : {&use.name, &use.claim, &use.pod_claim, &use.pod, &use.pod_uid}) {
+      const auto space = std::min(line.find(' '), line.size());
+      *word = line.substr(0, space);
+      line.remove_prefix(std::min(space + 1, line.size()));
+    }
+    uses.insert(std::move(use));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return uses;

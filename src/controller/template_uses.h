@@ -10,8 +10,12 @@ namespace tranche::controller {
 
 struct TemplateUse {
   std::string name;  // of the template: one that admission/template_name.h gives
-  // The ResourceClaim that Kubernetes made from it for a Pod that no node has yet; else empty.
+  // Of a Pod that no node has yet: the ResourceClaim that was made from it, and for whom; else
+  // empty.
   std::string claim;
+  std::string pod_claim;  // its name in the Pod
+  std::string pod;
+  std::string pod_uid;
   auto operator<=>(const TemplateUse&) const = default;
 };
 

@@ -18,7 +18,8 @@ PROTECTION = "resource.kubernetes.io/delete-protection"
 
 
 class Claiming:
-    """Makes the claims of Pods from their templates, as kube-controller-manager does."""
+    """Makes the claims of Pods from their templates, as kube-controller-manager does. One that was deleted it takes for
+    still there, for an hour: none is made in its place."""
 
     def __init__(self, server):
         self.server, self.ends = server, threading.Event()
@@ -33,13 +34,12 @@ class Claiming:
 
     def claim(self, pod):
         known = {one["name"]: one["resourceClaimName"] for one in pod["status"].get("resourceClaimStatuses", [])}
-        there = {item["metadata"]["name"] for item in self.server.request("GET", CLAIMS)["items"]}
         made = dict(known)
         for one in pod["spec"].get("resourceClaims", []):
-            if known.get(one["name"]) in there:
+            if one["name"] in known:
                 continue
             template = self.server.request("GET", f"{TEMPLATES}/{one['resourceClaimTemplateName']}")
-            owner = {"apiVersion": "v1", "kind": "Pod", "controller": True, "blockOwnerDeletion": True}
+            owner = {"apiVersion": "v1", "kind": "Pod", "controller": True}
             owner |= {key: pod["metadata"][key] for key in ("name", "uid")}
             metadata = dict(template["spec"].get("metadata", {}))
             annotations = {**metadata.pop("annotations", {}), "resource.kubernetes.io/pod-claim-name": one["name"]}
@@ -122,7 +122,8 @@ def publish(cluster, *slices: dict):
     """The fleet has them: a dry run is admitted."""
     for item in slices:
         cluster.server.apply(item)
-    cluster.server.wait(lambda: cluster.server.apply({**halves(), "metadata": {"name": "dry", "namespace": "shop"}}, dry_run=True), "the fleet is known")
+    dry = {**halves(), "metadata": {"name": "dry", "namespace": "shop"}}
+    cluster.server.wait(lambda: cluster.server.apply(dry, dry_run=True), "the fleet is known")
 
 
 L20 = resource_slice("l20", "NVIDIA L20", "46068Mi")
@@ -144,7 +145,8 @@ def test_a_pod_that_waits_gets_a_model_that_joins(empty):
     empty.server.request("PATCH", path, {"metadata": {"finalizers": [PROTECTION]}}, kind=MERGE)
     empty.server.apply(T4)
     anew = wait_models(empty, "waits", "t4", "l20")
-    assert anew["metadata"]["uid"] != waits["metadata"]["uid"]
+    assert anew["metadata"]["uid"] != waits["metadata"]["uid"] and anew["metadata"]["name"] == waits["metadata"]["name"]
+    assert anew["metadata"]["ownerReferences"] == waits["metadata"]["ownerReferences"]
     for name, before in (("has", has), ("is-given", given)):
         assert claim_of(empty, name)["metadata"]["uid"] == before["metadata"]["uid"]
     assert f"ResourceClaim shop/{waits['metadata']['name']}: made anew" in empty.log()
@@ -175,8 +177,8 @@ def test_models_that_are_expected_are_claimed_from_the_beginning(empty):
     empty.server.wait(lambda: empty.server.apply(halves()), "the fleet is known")
     pod_of(empty, "new")
     claim = wait_models(empty, "new", "t4", "l20")
-    amounts = [one["capacity"]["requests"]["memory"] for one in claim["spec"]["devices"]["requests"][0]["firstAvailable"]]
-    assert amounts == ["7458Mi", "22738Mi"]
+    (request,) = claim["spec"]["devices"]["requests"]
+    assert [one["capacity"]["requests"]["memory"] for one in request["firstAvailable"]] == ["7458Mi", "22738Mi"]
     # The node has what it has.
     empty.server.apply(T4)
 
@@ -204,6 +206,10 @@ def test_its_token_deletes_no_claim_that_somebody_has(empty):
     empty.server.request("PATCH", path, {"metadata": {"finalizers": None}}, kind=MERGE)
     empty.server.request("PATCH", f"{path}/status", {"status": {"allocation": None}}, kind=MERGE)
     delete()
+    own = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "spec": has["spec"]}
+    own["metadata"] = {"name": "own", "labels": {"tranche.dev/gpu-share": "true"}}
+    with pytest.raises(Refused, match="makes ResourceClaims of Pods"):
+        empty.server.request("POST", f"{CLAIMS}?dryRun=All", own, token=token)
     empty.server.request("PATCH", path, {"metadata": {"labels": {"tranche.dev/gpu-share": None}}}, kind=MERGE)
     assert refused(delete)
 

@@ -199,7 +199,7 @@ def test_rules_of_a_controller_that_admits_fractions(helm):
             f"cluster {verb} resourceclaimtemplates.resource.k8s.io"
             for verb in ("get", "list", "watch", "create", "delete")
         ),
-        *(f"cluster {verb} resourceclaims.resource.k8s.io" for verb in ("get", "delete")),
+        *(f"cluster {verb} resourceclaims.resource.k8s.io" for verb in ("get", "create", "delete")),
         *(f"cluster {verb} events.events.k8s.io" for verb in ("create", "patch")),
         *(f"cluster {verb} resourceslices.resource.k8s.io" for verb in ("list", "watch")),
         "cluster list replicationcontrollers",

@@ -79,11 +79,17 @@ def running(lab) -> list[str]:
     return sorted(p["spec"]["nodeName"] for p in lab.get("pods")["items"] if p["status"]["phase"] == "Running")
 
 
+def unscheduled(lab) -> str:
+    """Why Pods wait, as the scheduler says it."""
+    conditions = [one for p in lab.get("pods")["items"] for one in p["status"].get("conditions", [])]
+    return "\n".join(one.get("message", "") for one in conditions if one["type"] == "PodScheduled")
+
+
 def test_a_node_that_comes_later_gets_the_pod_that_waits(lab, release):
     """Report 03: also of a model that the cluster did not have when the Pod's claim was made, and from zero."""
     with Applied(lab, LATER):
         lab.wait(lambda: running(lab) == ["l20", "l20"], lambda: f"run on {running(lab)}")
-        lab.wait(lambda: "cannot allocate all claims" in lab.kubectl("describe", "pods"), "the third waits")
+        lab.wait(lambda: "cannot allocate all claims" in unscheduled(lab), lambda: f"it waits: {unscheduled(lab)}")
         with InMode(lab, "t4"):
             lab.wait(lambda: running(lab) == ["l20", "l20", "t4"], lambda: f"run on {running(lab)}", timeout=60)
             lab.kubectl("scale", "deployment", "half", "--replicas=0")
