@@ -154,7 +154,7 @@ def the_cloud_puts_its_daemonset_back(lab, release) -> None:
             found = lab.get("pods", "-n", "kube-system", "-l", "name=nvidia-device-plugin-ds")["items"]
             names = [pod["metadata"]["name"] for pod in found]
             logs = [lab.kubectl("logs", "-n", "kube-system", name, check=False) for name in names]
-            return len(logs) == 2 and all("another device plugin answers" in log for log in logs)
+            return len(logs) == 2 and all("kube-system/tranche serves this node" in log for log in logs)
 
         lab.wait(refused, "both foreign plugins say that someone else serves")
         assert lab.allocatable("l20", GPU) == "8"
