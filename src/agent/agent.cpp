@@ -289,9 +289,8 @@ void Agent::on_stuck() const {
 void Agent::beat() {
   const auto why = trouble();
   auto text = why.empty() ? config_.origin() : why;
-  if (why.empty() && !refused_.empty()) text += "; what was advertised before stays: " + refused_;
-  if (why.empty() && refused_.empty()) {
-    if (const auto withheld = in_part(); !withheld.empty()) text += "; " + withheld;
+  if (const auto part = in_part(); why.empty() && !part.empty()) {
+    text += (refused_.empty() ? "; " : "; what was advertised before stays: ") + part;
   }
   if (followers_) {
     for (const auto& follower : followers_->all()) {
