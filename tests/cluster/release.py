@@ -7,7 +7,11 @@ from pods import ROOT
 
 CHART = ROOT / "deploy" / "helm" / "tranche"
 # Which release a node belongs to (decision 21).
-CLAIM = "/var/lib/tranche/agent.lock"
+CLAIMS = (
+    "/var/lib/tranche/agent.lock",
+    "/var/lib/kubelet/device-plugins/tranche/agent.lock",
+    "/var/lib/kubelet/plugins/gpu.nvidia.com/agent.lock",
+)
 
 
 class Release:
@@ -52,7 +56,7 @@ class Release:
             nodes = list(self.agents())
             self.uninstall("--no-hooks")
             for node in nodes:
-                given_up = f"grep -qs '\"{self.namespace}/{self.name}\"' {CLAIM} && rm {CLAIM}; true"
+                given_up = f"grep -ls '\"{self.namespace}/{self.name}\"' {' '.join(CLAIMS)} | xargs -r rm"
                 self._lab.node(node).run("bash", "-c", given_up)
 
     def uninstall(self, *options: str) -> None:
