@@ -133,9 +133,15 @@ class QuotaTest : public testing::Test {
 };
 
 TEST_F(QuotaTest, WithoutAQuotaNothingIsAskedOrKept) {
-  const auto before = objects_.calls().size();
+  // The caches' own watches may begin meanwhile.
+  const auto asked = [&] {
+    return std::ranges::count_if(objects_.calls(), [](const std::string& call) {
+      return !call.starts_with("watch ") && !call.starts_with("list ");
+    });
+  };
+  const auto before = asked();
   EXPECT_TRUE(admits("a", 100));
-  EXPECT_EQ(objects_.calls().size(), before);
+  EXPECT_EQ(asked(), before);
 }
 
 TEST_F(QuotaTest, AShareIsInTheLedgerAndHoldsWholeGpusBeforeItIsAdmitted) {
