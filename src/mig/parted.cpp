@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
+#include <ranges>
+#include <set>
+#include <utility>
 
 #include "base/edit_distance.h"
 #include "base/printable.h"
@@ -31,6 +35,34 @@ constexpr std::array<std::string_view, 4> kEntryKeys = {"device-filter", "device
 constexpr std::array<std::string_view, 4> kHookKeys = {"command", "args", "envs", "workdir"};
 
 std::string shown(std::string_view text) { return printable(text, 80); }
+
+// GPUs that entries name by their indices.
+struct Named {
+  bool all = false;
+  std::bitset<kHighestIndex + 1> indices = {};
+
+  void add(const std::optional<std::vector<int>>& devices) {
+    all = all || !devices;
+    for (const int index : devices.value_or(std::vector<int>())) indices.set(index);
+  }
+};
+
+using Filters = std::set<std::pair<std::uint32_t, std::optional<std::uint32_t>>>;
+
+Filters filters_of(const PartedEntry& entry) {
+  Filters filters;
+  for (const auto& filter : entry.filters) filters.emplace(filter.device, filter.subsystem);
+  return filters;
+}
+
+// Whether entries that follow, of any GPU or of the same models, name all the GPUs that the entry
+// does.
+bool is_hidden(const PartedEntry& entry, const Named& any, const Named& alike) {
+  if (any.all || alike.all) return true;
+  return entry.devices && std::ranges::all_of(*entry.devices, [&](int index) {
+           return any.indices.test(index) || alike.indices.test(index);
+         });
+}
 
 class PartedReader {
  public:
@@ -146,6 +178,20 @@ class PartedReader {
         if (is_map(item, "an entry", "write \"devices\" and \"mig-enabled\" in it"))
           entries.push_back(read_entry(item));
       }
+      warn_of_hidden(entries);
+    }
+  }
+
+  void warn_of_hidden(const std::vector<PartedEntry>& entries) {
+    std::map<Filters, Named> later;
+    for (const auto& entry : std::views::reverse(entries)) {
+      const auto filters = filters_of(entry);
+      const bool names_any = !entry.devices || !entry.devices->empty();
+      if (names_any && is_hidden(entry, later[{}], later[filters])) {
+        warn(entry.line, "entries below are for all of its GPUs, so this one has no effect",
+             "move it below them, or remove it");
+      }
+      later[filters].add(entry.devices);
     }
   }
 

@@ -129,6 +129,12 @@ TEST(Parted, WhatNeverTakesEffectIsWarnedOf) {
   const auto filter = [](std::string_view text) {
     return file_with(fmt::format("{{device-filter: {}, devices: all, mig-enabled: false}}", text));
   };
+  const auto entries = [](std::string_view devices, std::string_view models, std::string_view below,
+                          std::string_view models_below) {
+    constexpr std::string_view kEntry = "{{device-filter: '{}', devices: {}, mig-enabled: false}}";
+    return file_with(fmt::format(kEntry, models, devices) + "\n    - " +
+                     fmt::format(kEntry, models_below, below));
+  };
   const Case cases[] = {
       {"a list of no GPU",
        file_with("{devices: [], mig-enabled: false}"),
@@ -147,6 +153,23 @@ TEST(Parted, WhatNeverTakesEffectIsWarnedOf) {
        "version: v1\nmig-configs:\n  a/b: [{devices: all, mig-enabled: false}]\n",
        {"layouts.yaml:3: layout \"a/b\" cannot be the value of a label, so no node can ask for "
         "it"}},
+      {"an exception above what it is one of",
+       entries("[3]", "", "all", ""),
+       {"layouts.yaml:4: entries below are for all of its GPUs, so this one has no effect; move it "
+        "below them, or remove it"}},
+      {"the same GPUs twice",
+       entries("[0, 1]", "", "[1, 0]", ""),
+       {"layouts.yaml:4: entries below"}},
+      {"the same models twice",
+       entries("all", "0x20B210DE", "all", "0x20b210de"),
+       {"layouts.yaml:4: entries below"}},
+      {"all models below one",
+       entries("all", "0x20B210DE", "all", ""),
+       {"layouts.yaml:4: entries"}},
+      {"the exception below", entries("all", "", "[3]", ""), {}},
+      {"one of its GPUs is its own", entries("[0, 1]", "", "[1, 2]", ""), {}},
+      {"one model below all", entries("all", "", "all", "0x20B210DE"), {}},
+      {"two models", entries("all", "0x20B210DE", "all", "0x232210DE"), {}},
       {"all as it should be", filter("\"0x20B210DE\""), {}},
   };
   for (const auto& one : cases) {

@@ -169,6 +169,30 @@ TEST(Precedence, UseNodeFeatureApiIsOnForFeatureDiscoveryAlone) {
           ->config.flags.use_node_feature_api);
 }
 
+TEST(Precedence, WhatTheFileSaysInVainIsTold) {
+  constexpr const char* kNeither = "flags:\n  migStrategy: single\n  failOnInitError: false\n";
+  const auto warnings = [](const Sources& sources) {
+    const auto loaded = load(sources);
+    std::string lines;
+    for (const auto& warning : loaded->warnings) lines += warning.message + "\n";
+    return lines;
+  };
+  EXPECT_EQ(warnings({.file_text = kNeither,
+                      .file_name = "f",
+                      .flags = {{"fail-on-init-error", "true"}},
+                      .environment = {{"MIG_STRATEGY", "mixed"}}}),
+            "f:2: flags.migStrategy: has no effect, for environment MIG_STRATEGY has another value "
+            "and wins; remove one of the two\n"
+            "f:3: flags.failOnInitError: has no effect, for flag --fail-on-init-error has another "
+            "value and wins; remove one of the two\n");
+  EXPECT_EQ(warnings({.file_text = kNeither,
+                      .file_name = "f",
+                      .flags = {{"mig-strategy", "single"}},
+                      .environment = {{"FAIL_ON_INIT_ERROR", "0"}}}),
+            "")
+      << "the same value is said twice";
+}
+
 // A deliberate difference: Config{} is what no source at all gives, for both programs.
 TEST(Precedence, DefaultsOfTheTableAreThoseOfConfig) {
   EXPECT_EQ(load({})->config, Config{});

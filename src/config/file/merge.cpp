@@ -1,5 +1,7 @@
 #include "config/file/merge.h"
 
+#include <fmt/format.h>
+
 #include "config/flags/flag_table.h"
 #include "config/flags/given.h"
 #include "config/flags/values.h"
@@ -19,6 +21,17 @@ std::string_view default_of(const FlagSpec& spec, const Sources& sources) {
   return other == sources.defaults.end() ? spec.default_text : other->second;
 }
 
+// The file's value that `winner` replaces has no effect.
+void warn_if_hidden(const std::string& key, const Setting& winner, const Settings& settings,
+                    Problems& problems) {
+  const auto* hidden = settings.find(key);
+  if (hidden == nullptr || hidden->value == winner.value) return;
+  problems.warn(
+      settings.where(key),
+      fmt::format("has no effect, for {} has another value and wins", where(winner.place, {}, key)),
+      "remove one of the two");
+}
+
 }  // namespace
 
 void merge(const Sources& sources, Settings& settings, Problems& problems) {
@@ -27,6 +40,7 @@ void merge(const Sources& sources, Settings& settings, Problems& problems) {
     auto setting = given(spec, sources);
     if (!setting) problems.error(setting.error());
     if (setting && *setting) {
+      warn_if_hidden(std::string(spec.field), **setting, settings, problems);
       settings.values.insert_or_assign(std::string(spec.field), **std::move(setting));
     } else if (has_default(spec, sources.program)) {
       settings.values.try_emplace(

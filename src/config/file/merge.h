@@ -1,6 +1,7 @@
 #pragma once
 // Puts flags, environment and defaults over the file's settings: flag > environment > file >
-// default, field by field. A source that is set to an empty string counts as set.
+// default, field by field. A source that is set to an empty string counts as set. Warns of what the
+// file says in vain.
 
 #include "config/file/settings.h"
 #include "config/flags/sources.h"
