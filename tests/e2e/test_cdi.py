@@ -109,6 +109,18 @@ def test_a_driver_root_without_the_driver(node):
     assert here.kubelet.node() == {}
 
 
+def test_a_file_that_somebody_removes_is_written_again(node):
+    here = node("l20")
+    agent = cdi_agent(here)
+    here.kubelet.wait(GPU, allocatable=1)
+    before = spec_file(here).read_text()
+    spec_file(here).unlink()
+    agent.wait_log("somebody else removed a file")
+    assert spec_file(here).read_text() == before
+    here.cdi.rename(here.cdi.with_name("moved"))
+    wait_until(spec_file(here).exists, "the file in a folder made anew")
+
+
 def with_hook(program: str) -> str:
     config = json.loads(sharing(2))
     config["flags"] = {"plugin": {"nvidiaCTKPath": program}}

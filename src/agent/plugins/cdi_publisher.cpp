@@ -27,23 +27,32 @@ Result<void> CdiPublisher::follow(const Round& round) {
   const bool gone = wrote_ && round.state.driver.trouble.has_value();
   if (wanted && round.state.driver.files != nullptr) say_what_is_gone(round.state.driver.files);
   auto specs = wanted && !gone ? make(round) : cdi::Specs();
-  auto wrote = specs ? write(*specs) : std::unexpected(specs.error());
+  auto wrote = specs ? write(specs->files) : std::unexpected(specs.error());
   // NVIDIA's words, which its users search for.
   if (!wrote) return std::unexpected(std::move(wrote).error().with_context(kNoSpecFile));
-  const auto& written = *wrote;
   wrote_ = true;
-  for (const auto& name : written.changed) {
-    log_.info(fmt::format("wrote {}/{}", options_.cdi_root, name));
-  }
-  for (const auto& name : written.removed) {
-    log_.info(fmt::format("removed {}/{}", options_.cdi_root, name));
-  }
   if (specs->warnings != warned_) {
     for (const auto& warning : specs->warnings) log_.warn(fmt::format("CDI: {}", warning));
     warned_ = specs->warnings;
   }
   modes_ = std::move(specs->modes);
+  files_on_node_ = std::move(specs->files);
   return {};
+}
+
+// Another's file of the same name is left until the next change: two that write it would do so for
+// ever.
+void CdiPublisher::tick(TimePoint /*now*/) {
+  constexpr std::string_view kTopic = "restore";
+  const auto is_there = [this](const cdi::SpecFile& file) {
+    return fs_.exists(std::filesystem::path(options_.cdi_root) / file.name);
+  };
+  if (std::ranges::all_of(files_on_node_, is_there)) return;
+  const auto wrote = write(files_on_node_);
+  if (!wrote && said_.is_news(kTopic, wrote.error().what)) log_.error(wrote.error().message());
+  if (!wrote) return;
+  said_.forget(kTopic);
+  log_.warn("CDI: somebody else removed a file, without which no container with a GPU starts");
 }
 
 // Another version has others.
@@ -64,9 +73,17 @@ void CdiPublisher::say_what_is_gone(const std::shared_ptr<const cdi::DriverFiles
 
 // A container that was made without a CDI strategy in view has no such folder, and a root file
 // system that is read-only.
-Result<cdi::Written> CdiPublisher::write(const cdi::Specs& specs) const {
-  auto written = cdi::write_specs(fs_, options_.cdi_root, specs.files);
-  if (written) return written;
+Result<void> CdiPublisher::write(std::span<const cdi::SpecFile> files) const {
+  auto written = cdi::write_specs(fs_, options_.cdi_root, files);
+  if (written) {
+    for (const auto& name : written->changed) {
+      log_.info(fmt::format("wrote {}/{}", options_.cdi_root, name));
+    }
+    for (const auto& name : written->removed) {
+      log_.info(fmt::format("removed {}/{}", options_.cdi_root, name));
+    }
+    return {};
+  }
   auto error = std::move(written).error().with_context("a CDI file cannot be written");
   error.hint =
       "mount the node's folder of CDI specifications, writable, at --cdi-root (cdi.enabled=true in "

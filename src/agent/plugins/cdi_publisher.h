@@ -1,11 +1,12 @@
 #pragma once
 // Keeps the node's CDI specification files in step with the offer, when a CDI strategy is
 // configured. NVIDIA's plugin writes them once, at start. This one rewrites them when the set of
-// devices or the driver's files change, and removes the classes that are no longer wanted. Used
-// from the agent's loop only.
+// devices or the driver's files change, removes the classes that are no longer wanted, and writes
+// files again that somebody else removed. Used from the agent's loop only.
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "base/said_once.h"
 #include "cdi/make_specs.h"
 #include "cdi/writer.h"
 #include "config/programs/agent_options.h"
@@ -28,19 +30,23 @@ class CdiPublisher final : public Follower {
   // are unhealthy (offer_what_cdi_can_name). Errors: the driver's files are missing from the
   // beginning; the folder cannot be written.
   Result<void> follow(const Round& round) override;
+  void tick(TimePoint now) override;
+  void rest() override { files_on_node_.clear(); }
   // The modes (offer/grant.h, cdi_modes) whose class has a device now.
   const std::vector<std::string>& modes() const { return modes_; }
 
  private:
   Result<cdi::Specs> make(const Round& round) const;
   void say_what_is_gone(const std::shared_ptr<const cdi::DriverFiles>& files);
-  Result<cdi::Written> write(const cdi::Specs& specs) const;
+  Result<void> write(std::span<const cdi::SpecFile> files) const;
 
   config::AgentOptions options_;
   const Log& log_;
   FsRoot fs_;
   std::shared_ptr<const cdi::DriverFiles> files_;  // of which the last specifications were made
   bool wrote_ = false;
+  std::vector<cdi::SpecFile> files_on_node_;  // that are to be there
+  SaidOnce said_;
   std::vector<std::string> modes_;
   std::vector<std::string> warned_;
 };

@@ -137,6 +137,46 @@ TEST(DriverFilesInput, WithoutLibcudaFromTheBeginningNothingIsServedAndAFileOfBe
   EXPECT_FALSE(later.state.driver.were_there);
 }
 
+TEST(CdiPublisher, AFileThatSomebodyRemovedIsWrittenAgainAndAnothersIsLeft) {
+  Node node;
+  node.publisher.tick({});
+  EXPECT_EQ(node.file(), "") << "nothing is published yet";
+  ASSERT_TRUE(node.round());
+  const auto text = node.file();
+  const auto folder = node.dir.path() / "cdi";
+  std::filesystem::remove_all(folder);
+  std::ofstream(folder) << "in the way";
+  node.publisher.tick({});
+  node.publisher.tick({});
+  const auto count = [&node](std::string_view line) {
+    return std::ranges::count_if(node.log.lines(),
+                                 [&](const auto& one) { return one.second.contains(line); });
+  };
+  EXPECT_EQ(count("a CDI file cannot be written"), 1);
+  std::filesystem::remove(folder);
+  node.publisher.tick({});
+  EXPECT_EQ(node.file(), text);
+  EXPECT_EQ(count("somebody else removed a file"), 1);
+  std::ofstream(folder / "k8s.device-plugin.nvidia.com-gpu.json") << "another's";
+  node.publisher.tick({});
+  EXPECT_EQ(node.file(), "another's");
+}
+
+TEST(CdiPublisher, WhatIsNotWantedOrAnotherAgentsIsNotWrittenAgain) {
+  Node node;
+  ASSERT_TRUE(node.round());
+  node.remove("libcuda");
+  ASSERT_TRUE(node.round());
+  node.publisher.tick({});
+  EXPECT_EQ(node.file(), "") << "the driver is gone";
+  node.add("libcuda");
+  ASSERT_TRUE(node.round());
+  std::filesystem::remove_all(node.dir.path() / "cdi");
+  node.publisher.rest();
+  node.publisher.tick({});
+  EXPECT_EQ(node.file(), "") << "the next agent serves";
+}
+
 TEST(DriverFilesInput, ADriverRootThatIsMountedLaterIsFound) {
   Node node;
   const auto away = node.dir.path() / "away";
