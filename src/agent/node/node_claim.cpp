@@ -47,39 +47,41 @@ class Claimant {
 
   Result<std::unique_ptr<NodeLock>> take() {
     while (true) {
-      if (is_others()) {
-        if (!go_on(claim_.others_file())) return nullptr;
+      if (const auto other = others_turn()) {
+        if (!go_on(other->file, other)) return nullptr;
         continue;
       }
       auto lock = lock_node(claim_, [&](const std::filesystem::path& file) {
         free_since_.reset();
-        return go_on(file);
+        return go_on(file, claim_.other());
       });
       if (!lock || !*lock) return lock;
       // Whoever held the locks until now may have claimed the node.
       const auto other = claim_.other();
-      if (!other || other == outwaited_) return lock;
+      if (!other || other->release == outwaited_) return lock;
     }
   }
 
  private:
-  // Whether another release has the node. One whose agent has been away for long has lost it.
-  bool is_others() {
-    const auto other = claim_.other();
-    if (!other) return false;
+  // Another release that has the node. One whose agent has been away for long has lost it.
+  std::optional<Claimed> others_turn() {
+    auto other = claim_.other();
+    if (!other) return std::nullopt;
     if (claim_.is_held()) {
       free_since_.reset();
-      return true;
+      return other;
     }
     const auto now = clock_.now();
     if (!free_since_) free_since_ = now;
-    if (now - *free_since_ < patience_) return true;
-    outwaited_ = other;
-    return false;
+    if (now - *free_since_ < patience_) return other;
+    outwaited_ = other->release;
+    return std::nullopt;
   }
 
-  bool go_on(const std::filesystem::path& file) {
-    return waiting_({.first = std::exchange(first_, false), .other = claim_.other(), .file = file});
+  bool go_on(const std::filesystem::path& file, const std::optional<Claimed>& other) {
+    return waiting_({.first = std::exchange(first_, false),
+                     .other = other ? std::optional(other->release) : std::nullopt,
+                     .file = file});
   }
 
   const NodeClaim& claim_;
@@ -155,18 +157,13 @@ Result<std::optional<std::string>> NodeClaim::owner() const {
   return owner;
 }
 
-std::optional<std::string> NodeClaim::other() const {
-  const auto record = read(others_file());
-  if (!record || !*record || (*record)->release == release_) return std::nullopt;
-  return (*record)->release;
-}
-
-std::filesystem::path NodeClaim::others_file() const {
-  const auto file = std::ranges::find_if(files_, [&](const auto& one) {
-    const auto record = read(one);
-    return record && *record && (*record)->release != release_;
-  });
-  return file == files_.end() ? files_.back() : *file;
+std::optional<Claimed> NodeClaim::other() const {
+  for (const auto& file : files_) {
+    const auto record = read(file);
+    if (!record || !*record || (*record)->release == release_) continue;
+    return Claimed{.release = (*record)->release, .file = file};
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> NodeClaim::other_state() const {

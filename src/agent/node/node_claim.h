@@ -29,6 +29,12 @@ namespace tranche::agent {
 // The socket beside a lock at which the agent that serves hands over.
 inline constexpr std::string_view kHandoverSocket = "handover.sock";
 
+// A release that claimed the node, and a file that says so.
+struct Claimed {
+  std::string release;
+  std::filesystem::path file;
+};
+
 class NodeClaim {
  public:
   // `release`: "namespace/name" as the chart gives it; "": none is named. `shared`: folders that
@@ -46,10 +52,8 @@ class NodeClaim {
   // The release that claimed the node: another one than this, if any file names another; nullopt:
   // none has. kInvalidArgument: a file is torn, edited or of another version.
   Result<std::optional<std::string>> owner() const;
-  // The same, if it is another release than this one. A file that cannot be read names none.
-  std::optional<std::string> other() const;
-  // The file that names that other release.
-  std::filesystem::path others_file() const;
+  // The first one that is another release than this. A file that cannot be read names none.
+  std::optional<Claimed> other() const;
   // The state folder that this release served the node with before, if it was another one.
   std::optional<std::string> other_state() const;
   // Whether an agent or a cleanup holds a lock now.

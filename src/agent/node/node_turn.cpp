@@ -113,7 +113,8 @@ class Waiter {
 
 void claim(const NodeClaim& claim, const Log& log) {
   if (const auto other = claim.other()) {
-    log.warn(fmt::format("release {} has no agent here: this one takes the node over", *other));
+    log.warn(
+        fmt::format("release {} has no agent here: this one takes the node over", other->release));
   }
   if (const auto state = claim.other_state()) {
     log.warn(

@@ -94,6 +94,7 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
     {.name = "limit-library",
      .environment = kNames<"TRANCHE_LIMIT_LIBRARY">,
      .path = PathKind::kFile,
+     .path_word = "none",
      .help = "libtranche-limit.so, which containers with limits are given (tranche.limits of the "
              "configuration); empty: ../lib/libtranche-limit.so beside this program's folder; "
              "none: no arbiter runs here, so nothing that has limits is offered"},

@@ -64,6 +64,7 @@ struct FlagSpec {
   std::string_view default_text = {};  // the default itself, as one would write it after the flag
   std::span<const std::string_view> choices = {};  // of an enumeration, or of a list's items
   PathKind path = PathKind::kNone;                 // of a string that is a path of this machine
+  std::string_view path_word = {};                 // a word that may stand in place of the path
   std::string_view help = {};
   unsigned uses = kUseAgent;
 };

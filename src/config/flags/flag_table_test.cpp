@@ -68,7 +68,10 @@ TEST(FlagTable, ChoicesAreWhatTheConfigurationReads) {
 
 TEST(FlagTable, OnlyStringsArePaths) {
   for (const auto& spec : flag_table()) {
-    if (spec.path == PathKind::kNone) continue;
+    if (spec.path == PathKind::kNone) {
+      EXPECT_EQ(spec.path_word, "") << spec.name;
+      continue;
+    }
     EXPECT_EQ(spec.type, FlagType::kString) << spec.name;
     EXPECT_TRUE(spec.choices.empty()) << spec.name;
   }

@@ -84,8 +84,8 @@ class OptionReader {
       if ((spec.uses & use_) == 0 || spec.path == PathKind::kNone) continue;
       if (spec.name == "kubeconfig") continue;  // its variable may name several
       const auto path = get<std::string>(spec.name);
-      const bool is_word = spec.name == "limit-library" && path == "none";
-      if (!path.empty() && !path.starts_with('/') && !is_word) not_absolute(spec.name, path);
+      if (path.empty() || path.starts_with('/') || path == spec.path_word) continue;
+      not_absolute(spec.name, path);
     }
   }
 
