@@ -90,10 +90,15 @@ TEST(Pool, WhatIsDividedIsWhatProgramsCanHave) {
   machine.gpus[0].reserved.value += 1000;  // a driver's is no whole number of MiB
   constexpr std::uint64_t kMiB = 1U << 20U;
   constexpr std::uint64_t kUsable = (46068 - 624 - 1) * kMiB;
-  EXPECT_EQ(make_pool(machine, {.shares = true}).gpus[0].capacity.at("memory"),
+  const auto shared = make_pool(machine, {.shares = true}).gpus[0];
+  EXPECT_EQ(shared.capacity.at("memory"),
             (cluster::DeviceCapacity{kUsable, {{kUsable, kMiB, kUsable, kMiB}}}));
-  EXPECT_EQ(make_pool(machine, {}).gpus[0].capacity.at("memory").value, 46068 * kMiB)
-      << "whole, as NVIDIA's driver says it";
+  // What the model is told by, where the capacity is less.
+  EXPECT_EQ(shared.attributes.at("tranche.dev/totalMemory"),
+            cluster::DeviceAttribute(std::int64_t{46068}));
+  const auto whole = make_pool(machine, {}).gpus[0];
+  EXPECT_EQ(whole.capacity.at("memory").value, 46068 * kMiB) << "as NVIDIA's driver says it";
+  EXPECT_FALSE(whole.attributes.contains("tranche.dev/totalMemory"));
 }
 
 TEST(Pool, WhatNobodyKnowsIsLeftOut) {
