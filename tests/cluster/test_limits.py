@@ -57,7 +57,7 @@ def test_two_limited_resources_in_one_container(lab):
             tenants = lab.exec("both", "ls", "/run/tranche").split()
             assert len(tenants) == 2
             for tenant in tenants:
-                assert lab.exec("both", "ls", f"/run/tranche/{tenant}").split() == ["arbiter.sock"]
+                assert lab.exec("both", "ls", f"/run/tranche/{tenant}").split() == ["arbiter.sock", "part"]
             lines = lab.exec("both", "cat", "/proc/self/mountinfo").splitlines()
             mounts = [(line.split()[4], line.split()[5].split(",")) for line in lines]
             ours = ("/usr/local/tranche/", "/run/tranche/", "/etc/ld.so.preload")
