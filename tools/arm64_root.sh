@@ -26,7 +26,8 @@ make_root() { # folder
   debootstrap --arch=arm64 --variant=minbase --download-only --include="$packages" bookworm "$work" \
     "${from:-http://deb.debian.org/debian}" >"$1.log" 2>&1 || { tail -n 20 "$1.log" >&2; return 1; }
   for deb in "$work"/var/cache/apt/archives/*.deb; do
-    dpkg-deb --extract "$deb" "$1"
+    # Below /lib as below /usr/lib, which are one in Debian 12.
+    dpkg-deb --fsys-tarfile "$deb" | tar --extract --keep-directory-symlink --directory "$1"
     name=$(dpkg-deb --field "$deb" Package)
     dpkg-deb --fsys-tarfile "$deb" | tar --list | sed 's|^\.||; s|/$||; s|^$|/.|' >"$info/$name.list"
     { dpkg-deb --field "$deb" | sed '1a Status: install ok installed'; echo; } >>"$1/var/lib/dpkg/status"
