@@ -9,8 +9,8 @@ from pathlib import Path
 import debian
 
 
-def static_packages(build: Path, target: str) -> dict[str, str]:
-    """Package -> how it got in: "archive" or "headers"."""
+def static_packages(build: Path, target: str, tree: debian.Tree) -> dict[debian.Package, str]:
+    """Package -> how it got in: "archive" or "headers". The tree is what the build folder compiled against."""
     if not (build / "build.ninja").exists():
         raise ValueError(
             f"{build} has no build.ninja: the list of what is linked into the program comes from it; "
@@ -18,17 +18,17 @@ def static_packages(build: Path, target: str) -> dict[str, str]:
         )
     found = {}
     for file in compiled_headers(build, target):
-        if name := debian.owner(file):
-            found[name] = "headers"
+        if package := tree.owner(file):
+            found[package] = "headers"
     for file in linked_archives(build, target):
-        if name := debian.owner(file):
-            found[name] = "archive"
-    for name in [*found]:
-        if re.fullmatch(
-            r"libc6-dev|linux-libc-dev", name
-        ):  # declarations of the shared C library and of the kernel
-            del found[name]
-    return dict(sorted(found.items()))
+        if package := tree.owner(file):
+            found[package] = "archive"
+    # Declarations of the shared C library and of the kernel.
+    return {
+        package: how
+        for package, how in sorted(found.items())
+        if not re.fullmatch(r"(libc6-dev|linux-libc-dev)(-\w+-cross)?", package.name)
+    }
 
 
 def linked_archives(build: Path, target: str) -> list[Path]:
@@ -43,13 +43,13 @@ def linked_archives(build: Path, target: str) -> list[Path]:
 
 
 def compiled_headers(build: Path, target: str) -> set[Path]:
-    """Headers outside the checkout that the target's objects were compiled from."""
+    """Headers of packages that the target's objects were compiled from."""
     objects = {line for line in _ninja(build, "inputs", target).splitlines() if line.endswith(".o")}
     headers, current = set(), False
     for line in _ninja(build, "deps").splitlines():
         if line and not line.startswith(" "):
             current = line.split(":", 1)[0] in objects
-        elif current and line.strip().startswith("/usr/"):
+        elif current and "/usr/" in line:
             headers.add(Path(line.strip()))
     return headers
 

@@ -2,6 +2,7 @@
 file is of or that is linked into the program, and how they hang together."""
 
 import hashlib
+import re
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,7 +15,13 @@ NONE = "NOASSERTION"
 
 
 def sbom(
-    name: str, version: str, files: Mapping[str, Source], static: Mapping[str, str], arch: str, created: int
+    name: str,
+    version: str,
+    files: Mapping[str, Source],
+    static: Mapping[debian.Package, str],
+    arch: str,
+    created: int,
+    tree: debian.Tree,
 ) -> dict:
     """`files` is the image's, `static` what linked.static_packages() found, `created` seconds since 1970."""
     entries = {
@@ -22,7 +29,7 @@ def sbom(
         for path, source in sorted(files.items())
         if not isinstance(source, Symlink | Directory)
     }
-    packages, relations = {}, []
+    owners, relations = _owners(files, static, tree), []
     image = _package("SPDXRef-image", name, version, "CONTAINER")
     program = _package("SPDXRef-tranche", "tranche", version, "APPLICATION", declared="Apache-2.0")
 
@@ -32,22 +39,18 @@ def sbom(
     relate("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-image")
     relate("SPDXRef-image", "CONTAINS", "SPDXRef-tranche")
     for path, entry in entries.items():
-        source = files[path]
-        owner = debian.owner(Path(source)) if isinstance(source, str | Path) else _owner_by_path(path)
-        if owner:
-            packages.setdefault(owner, _debian_package(owner))
+        owner = owners.get(path)
         holder = (
             "SPDXRef-tranche"
             if path.endswith("/tranche") or path == "/usr/share/doc/tranche/copyright"
             else "SPDXRef-image"
         )
-        relate(_id("deb", owner) if owner else holder, "CONTAINS", entry["SPDXID"])
-    shared = set(packages)
-    for owner, how in static.items():
-        packages.setdefault(owner, _debian_package(owner))
-        relate("SPDXRef-tranche", "STATIC_LINK" if how == "archive" else "CONTAINS", _id("deb", owner))
-    for owner in sorted(shared - set(static)):
-        relate("SPDXRef-image", "CONTAINS", _id("deb", owner))
+        relate(_id("deb", owner.name) if owner else holder, "CONTAINS", entry["SPDXID"])
+    for package, how in static.items():
+        relate("SPDXRef-tranche", "STATIC_LINK" if how == "archive" else "CONTAINS", _id("deb", package.name))
+    packages = {*owners.values(), *static}
+    for package in sorted(packages - set(static)):
+        relate("SPDXRef-image", "CONTAINS", _id("deb", package.name))
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -58,7 +61,7 @@ def sbom(
             "created": datetime.fromtimestamp(created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "creators": ["Tool: tranche-deploy-image"],
         },
-        "packages": [image, program, *(packages[key] for key in sorted(packages))],
+        "packages": [image, program, *map(_debian_package, sorted(packages))],
         "files": list(entries.values()),
         "relationships": relations,
     }
@@ -70,12 +73,22 @@ def _content(source: Source) -> bytes:
     return source if isinstance(source, bytes) else Path(source).read_bytes()
 
 
-def _owner_by_path(path: str) -> str | None:
-    """Records and notices lie under their package's name."""
-    parts = path.split("/")
-    if path.startswith("/var/lib/dpkg/status.d/"):
-        return parts[-1]
-    return parts[-2] if path.startswith("/usr/share/doc/") and parts[-2] != "tranche" else None
+def _owners(
+    files: Mapping[str, Source], static: Mapping[debian.Package, str], tree: debian.Tree
+) -> dict[str, debian.Package]:
+    """Path in the image -> its package, of every file that has one."""
+    owners = {
+        path: package
+        for path, source in files.items()
+        if isinstance(source, str | Path) and (package := tree.owner(Path(source)))
+    }
+    by_name = {package.name: package for package in (*owners.values(), *static)}
+    # Records and notices lie under their package's name.
+    for path in files:
+        if found := re.fullmatch(r"/var/lib/dpkg/status\.d/(.*)|/usr/share/doc/(.*)/copyright", path):
+            if package := by_name.get(found[1] or found[2]):
+                owners[path] = package
+    return owners
 
 
 def _file(path: str, data: bytes) -> dict:
@@ -91,13 +104,12 @@ def _file(path: str, data: bytes) -> dict:
     }
 
 
-def _debian_package(name: str) -> dict:
-    found = debian.package(name)
-    entry = _package(_id("deb", name), found.name, found.version, "LIBRARY")
+def _debian_package(package: debian.Package) -> dict:
+    entry = _package(_id("deb", package.name), package.name, package.version, "LIBRARY")
     entry["supplier"] = "Organization: Debian"
-    entry["sourceInfo"] = f"built package from: {found.source} {found.source_version}"
+    entry["sourceInfo"] = f"built package from: {package.source} {package.source_version}"
     entry["externalRefs"] = [
-        {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": found.purl}
+        {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": package.purl}
     ]
     return entry
 
