@@ -128,12 +128,12 @@ def _expand(key: str, source: Source):
 def _write_layer(path: Path, entries: Mapping[str, Source]) -> str:
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
         for key, source in entries.items():
-            _add(tar, key, source)
+            add(tar, key, source)
     with path.open("rb") as layer:
         return hashlib.file_digest(layer, "sha256").hexdigest()
 
 
-def _add(tar: tarfile.TarFile, key: str, source: Source) -> None:
+def add(tar: tarfile.TarFile, key: str, source: Source) -> None:
     info = tarfile.TarInfo(key)  # owner 0:0, time 0
     match source:
         case Directory(mode):
@@ -143,7 +143,7 @@ def _add(tar: tarfile.TarFile, key: str, source: Source) -> None:
             info.type, info.mode, info.linkname = tarfile.SYMTYPE, 0o777, target
             tar.addfile(info)
         case bytes():
-            _add(tar, key, Content(source))
+            add(tar, key, Content(source))
         case Content(data, mode):
             info.size, info.mode = len(data), mode
             tar.addfile(info, io.BytesIO(data))
@@ -158,7 +158,7 @@ def _add(tar: tarfile.TarFile, key: str, source: Source) -> None:
 
 def _config(digest, entrypoint, cmd, env, workdir, labels, arch) -> bytes:
     variables = [f"{k}={v}" for k, v in env.items()] if isinstance(env, Mapping) else list(env)
-    return _json(
+    return json_bytes(
         {
             "architecture": arch,
             "os": "linux",
@@ -181,11 +181,11 @@ def _write_image(path: Path, config: bytes, layer: Path, digest: str, tags: Sequ
     layer_name = f"{digest}/layer.tar"
     manifest = [{"Config": config_name, "RepoTags": list(tags), "Layers": [layer_name]}]
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
-        _add(tar, config_name, config)
-        _add(tar, digest, Directory())
-        _add(tar, layer_name, layer)
-        _add(tar, "manifest.json", _json(manifest))
+        add(tar, config_name, config)
+        add(tar, digest, Directory())
+        add(tar, layer_name, layer)
+        add(tar, "manifest.json", json_bytes(manifest))
 
 
-def _json(value) -> bytes:
+def json_bytes(value) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()

@@ -50,7 +50,7 @@ def compiled_headers(build: Path, target: str) -> set[Path]:
         if line and not line.startswith(" "):
             current = line.split(":", 1)[0] in objects
         elif current and "/usr/" in line:
-            headers.add(Path(line.strip()))
+            headers.add(build / line.strip())  # some are relative: ../arm64-root/usr/include
     return headers
 
 

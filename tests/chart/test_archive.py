@@ -10,6 +10,7 @@ import tarfile
 
 import pytest
 from archive import Content, Directory, Symlink, write_archive
+from oci import write_index
 
 
 def read(path) -> tuple[dict, dict, tarfile.TarFile]:
@@ -123,3 +124,43 @@ def test_refused_and_nothing_is_left(tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
         write_archive(tmp_path / "i.tar", **arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_images_of_two_architectures_in_one_archive(tmp_path):
+    tags = ["a:1", "here/b:2", "here.example/b:3"]
+    images = [
+        write_archive(tmp_path / f"{arch}.tar", tags=tags, files={"/a": arch.encode(), "/b": b""}, arch=arch)
+        for arch in ("amd64", "arm64")
+    ]
+    out = tmp_path / "both.tar"
+    write_index(out, images)
+    with tarfile.open(out) as tar:
+        members = {member.name: tar.extractfile(member).read() for member in tar}
+    assert json.loads(members.pop("oci-layout")) == {"imageLayoutVersion": "1.0.0"}
+    top = json.loads(members.pop("index.json"))
+
+    def blob(said: dict) -> bytes:
+        data = members["blobs/" + said["digest"].replace(":", "/")]
+        assert said["digest"] == "sha256:" + hashlib.sha256(data).hexdigest()
+        assert said["size"] == len(data)
+        return data
+
+    assert [named["annotations"]["io.containerd.image.name"] for named in top["manifests"]] == [
+        "docker.io/library/a:1",
+        "docker.io/here/b:2",
+        "here.example/b:3",
+    ]
+    tag = "org.opencontainers.image.ref.name"
+    assert [named["annotations"][tag] for named in top["manifests"]] == ["1", "2", "3"]
+    (index,) = {blob(named) for named in top["manifests"]}
+    for image, one in zip(images, json.loads(index)["manifests"], strict=True):
+        manifest = json.loads(blob(one))
+        config = json.loads(blob(manifest["config"]))
+        assert one["platform"] == {"architecture": image.stem, "os": "linux"}
+        assert config == read(image)[1] and config["architecture"] == image.stem
+        (layer,) = [blob(said) for said in manifest["layers"]]
+        assert tarfile.open(fileobj=io.BytesIO(layer)).extractfile("a").read() == image.stem.encode()
+    assert {key.rpartition("/")[0] for key in members} == {"blobs/sha256"} and len(members) == 7
+    again = tmp_path / "again.tar"
+    write_index(again, images)
+    assert again.read_bytes() == out.read_bytes()

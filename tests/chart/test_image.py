@@ -18,6 +18,8 @@ from helm import ROOT
 
 TRANCHE = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve() / "bin/tranche"
 BUILD = ROOT / "deploy/image/build"
+BOTH = "linux/amd64,linux/arm64"
+OWN, OTHER = sorted(BOTH.split(","), reverse=os.uname().machine == "aarch64")
 
 
 def build(*arguments) -> subprocess.CompletedProcess:
@@ -208,10 +210,17 @@ def test_every_library_finds_its_own(image, tmp_path):
         (["--tranche", TRANCHE, "--max-size", "1"], "more than 1 (--max-size)"),
         (["--tranche", TRANCHE, "--rootfs", "/usr"], "/usr is not empty"),
         (["--tranche", TRANCHE, "--tag", "A"], "'A' is not NAME:TAG"),
+        (["--platform", "linux/mips"], "'linux/mips' is not one of linux/amd64, linux/arm64"),
+        (["--platform", BOTH, "--tranche", TRANCHE], "--tranche is about one platform"),
+        (["--platform", BOTH, "--build", "build"], "--build is about one platform"),
+        (
+            ["--platform", OTHER, "--tranche", TRANCHE],
+            f"of {OWN[6:]}, and the image for {OTHER[6:]}; give --platform {OWN}",
+        ),
     ],
 )
 def test_refused(arguments, message, tmp_path):
-    if arguments[1] == TRANCHE and not TRANCHE.exists():
+    if TRANCHE in arguments and not TRANCHE.exists():
         pytest.skip(f"{TRANCHE} is not built")
     if "--rootfs" not in arguments:
         arguments = [*arguments, "--output", tmp_path / "i.tar"]
