@@ -5,12 +5,20 @@ JOBS ?= $(shell nproc)
 TRANCHE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tranche
 export CCACHE_DIR ?= $(TRANCHE_CACHE)/ccache
 .DEFAULT_GOAL := build
-.PHONY: build demo lab lab-down test test-lab test-gpu test-long bench lint format reference clean help install \
+.PHONY: build image demo lab lab-down test test-lab test-gpu test-long bench lint format reference clean help install \
         uninstall dist
 
 build:  ## Build the programs into build/bin and build/sim
 	@tools/setup.sh build
 	@JOBS=$(JOBS) tools/build.sh release
+
+image:  ## The agent's image for amd64 and arm64 in one archive, build/image/tranche.tar (on an amd64 machine)
+	@tools/setup.sh build
+	@tools/setup.sh arm64
+	@tools/arm64_root.sh
+	@JOBS=$(JOBS) tools/build.sh release tranche tranche_limit_library tranche_limit_hook
+	@JOBS=$(JOBS) tools/build.sh arm64 tranche tranche_limit_library tranche_limit_hook
+	@deploy/image/build --platform linux/amd64,linux/arm64
 
 demo:  ## Watch one agent turn 2 schedulable GPUs into 4 and then 11, with no GPU here
 	@tools/setup.sh build

@@ -3,7 +3,7 @@
 #
 #   tools/setup.sh build   what `make` and `make demo` need
 #   tools/setup.sh test    the above, and what `make test`, `make bench` and `make lint` need
-#   tools/setup.sh arm64   what the arm64 part of `make test-long` needs beside the above
+#   tools/setup.sh arm64   what `make image`, and the arm64 part of `make test-long`, need beside the above
 #   tools/setup.sh lab     what `make` and `make lab` need, a Go compiler among it
 #
 # Does nothing (and needs no root) when everything is there already.
@@ -25,7 +25,10 @@ case "$want" in
     )
     ;;
   arm64)
-    packages+=(debootstrap g++-12-aarch64-linux-gnu libc6-dev-arm64-cross python3 python3-venv qemu-user-static)
+    packages+=(
+      binutils-aarch64-linux-gnu debootstrap g++-12-aarch64-linux-gnu libc6-dev-arm64-cross python3 python3-venv
+      qemu-user-static
+    )
     ;;
   lab)
     packages+=(
