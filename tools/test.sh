@@ -124,11 +124,11 @@ fuzz() { # seconds for all targets together, one after the other
     nice xargs -P "$jobs" -I{} bash -c "fuzz_one {} $(($1 / ${#targets[@]}))"
 }
 
-# The library that goes into containers and the pure rooms, cross-compiled; programs run on an emulated processor.
+# The agent's image and the pure rooms, cross-compiled; programs run on an emulated processor.
 arm64() {
   local rooms=(base gpu cluster config offer mig limit mps cdi labels)
   tools/setup.sh arm64 && tools/arm64_root.sh &&
-    nice tools/build.sh arm64 tranche_limit_library "${rooms[@]/%/_test}" && python_environment &&
+    nice tools/build.sh arm64 tranche tranche_limit_{library,hook} "${rooms[@]/%/_test}" && python_environment &&
     in_folder build/arm64 -R "^($(IFS='|' && echo "${rooms[*]}"))_test" &&
     TRANCHE_BUILD=build/arm64 "$venv/bin/python" -m pytest -q tests/limits/test_library.py -k test_it &&
     "$venv/bin/python" -m pytest -q tests/arm64
