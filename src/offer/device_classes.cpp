@@ -1,9 +1,11 @@
 #include "offer/device_classes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "offer/devices.h"
@@ -83,8 +85,16 @@ class Classifier {
     }
     for (const MigInstance& instance : gpu.mig_instances) {
       const std::string& profile = instance.profile.name;
-      add_instance(gpu, instance, match(config_.migs, profile).value_or(mig_resource(profile)));
+      add_instance(gpu, instance, name_by_profile(instance).value_or(mig_resource(profile)));
     }
+  }
+
+  // Patterns that say nothing of any device, by whatever order.
+  void warn_of_idle_patterns() {
+    warn_of_idle(config_.gpus, gpus_seen_, "resources.gpus", "GPU");
+    // Instances that cannot be seen may be meant.
+    if (out.withheld.empty())
+      warn_of_idle(config_.migs, profiles_seen_, "resources.mig", "MIG instance");
   }
 
   template <class... Args>
@@ -97,12 +107,33 @@ class Classifier {
  private:
   static constexpr const char* kGpu = "nvidia.com/gpu";
 
-  ResourceName name_of(const Gpu& gpu) const {
+  ResourceName name_of(const Gpu& gpu) {
+    gpus_seen_.insert(gpu.name);
     return match(config_.gpus, gpu.name).value_or(ResourceName{kGpu});
   }
 
-  ResourceName name_as_gpu(const MigInstance& instance) const {
-    return match(config_.migs, instance.profile.name).value_or(ResourceName{kGpu});
+  std::optional<ResourceName> name_by_profile(const MigInstance& instance) {
+    profiles_seen_.insert(instance.profile.name);
+    return match(config_.migs, instance.profile.name);
+  }
+
+  ResourceName name_as_gpu(const MigInstance& instance) {
+    return name_by_profile(instance).value_or(ResourceName{kGpu});
+  }
+
+  void warn_of_idle(const std::vector<config::ResourcePattern>& patterns,
+                    const std::set<std::string>& seen, const char* field, const char* kind) {
+    for (const auto& one : patterns) {
+      const bool matches = std::ranges::any_of(
+          seen, [&](const auto& text) { return config::matches_pattern(one.pattern, text); });
+      // Of an empty one the configuration's reader has warned.
+      if (matches || one.pattern.empty()) continue;
+      warn(
+          "{}: '{}' matches no {} that this node advertises ({}), so it does nothing; correct the "
+          "pattern ('*' stands for anything), or ignore this if other nodes use it",
+          field, one.pattern.substr(0, 80), kind,
+          seen.empty() ? "it has none" : fmt::format("{}", fmt::join(seen, ", ")));
+    }
   }
 
   void add_instance(const Gpu& gpu, const MigInstance& instance, const ResourceName& name) {
@@ -111,6 +142,9 @@ class Classifier {
 
   const config::Config& config_;
   const gpu::HealthReport& health_;
+  // What patterns were held against.
+  std::set<std::string> gpus_seen_;
+  std::set<std::string> profiles_seen_;
 };
 
 // GPUs that can be offered at all. A GPU that has not answered since the agent started has no UUID,
@@ -182,6 +216,7 @@ DeviceClasses device_classes(const gpu::Machine& machine, const config::Config& 
       classifier.add_instances_by_profile(*gpu);
     }
   }
+  classifier.warn_of_idle_patterns();
   return std::move(classifier.out);
 }
 

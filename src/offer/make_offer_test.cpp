@@ -384,6 +384,21 @@ TEST(Warnings, SayWhatAndWhere) {
        with_mig(MigStrategy::kMixed),
        "gpu=1",
        {"GPU 0", "no MIG instances"}},
+      {"pattern of no product",
+       machine_of({l20(0), t4(1)}),
+       patterns({}, {{"T4", {"nvidia.com/small"}}, {"*L20", {"nvidia.com/big"}}}),
+       "big=1 gpu=1",
+       {"resources.gpus: 'T4' matches no GPU", "NVIDIA L20, Tesla T4", "'*' stands for anything"}},
+      {"pattern of no instance",
+       machine_of({a100_40gb(0).mig({"1g.5gb"})}),
+       patterns(with_mig(MigStrategy::kMixed), {}, {{"2g*", {"nvidia.com/x"}}}),
+       "mig-1g.5gb=1",
+       {"resources.mig: '2g*' matches no MIG instance", "(1g.5gb)"}},
+      {"pattern of instances that are not advertised",
+       machine_of({a100_40gb(0).mig({"1g.5gb"})}),
+       patterns(with_mig(MigStrategy::kNone), {}, {{"1g*", {"nvidia.com/x"}}}),
+       "gpu=1",
+       {"resources.mig: '1g*' matches no MIG instance", "(it has none)"}},
   };
   for (const WarningRow& row : rows) {
     SCOPED_TRACE(row.name);
@@ -394,6 +409,13 @@ TEST(Warnings, SayWhatAndWhere) {
       EXPECT_THAT(offer.warnings.front(), HasSubstr(phrase));
     }
   }
+}
+
+TEST(Warnings, NoneOfPatternsThatTheConfigurationsReaderSpeaksOf) {
+  const auto empty = patterns({}, {{"", {"nvidia.com/x"}}});
+  const auto later = patterns({}, {{"*", {"nvidia.com/x"}}, {"*T4", {"nvidia.com/y"}}});
+  EXPECT_THAT(offered(machine_of({t4(0)}), empty).warnings, IsEmpty());
+  EXPECT_THAT(offered(machine_of({t4(0)}), later).warnings, IsEmpty());
 }
 
 TEST(Mps, IsOfferedAsReplicas) {
