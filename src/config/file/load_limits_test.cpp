@@ -165,6 +165,30 @@ INSTANTIATE_TEST_SUITE_P(
                  "{enforcement: strict, priorityClasses: [{name: serving, class: normal}]}",
                  general([](Limits& l) { l.priority_classes = {{"serving", Priority::kNormal}}; }),
                  {"f.yaml:2: tranche.limits.priorityClasses: classes count with policy priority"}},
+        Accepted{"off_with_limits",
+                 "{enforcement: off, memory: 8Gi, compute: 25%}",
+                 [](LimitTable& out) {
+                   out.general = {.memory = Bytes{8ULL << 30U}, .compute = Percent{250}};
+                 },
+                 {"f.yaml:2: tranche.limits: enforcement is off, so memory, compute have no "
+                  "effect; "}},
+        Accepted{"entry_off_with_limits",
+                 "{enforcement: strict, resources: [{name: gpu, enforcement: off, memory: 1Gi}]}",
+                 [](LimitTable& out) {
+                   out.general.enforcement = Enforcement::kStrict;
+                   out.resources = {{{"nvidia.com/gpu"}, {.memory = Bytes{1ULL << 30U}}, 2}};
+                 },
+                 {"f.yaml:2: tranche.limits.resources[0]: enforcement is off, so memory has no "
+                  "effect; "}},
+        Accepted{"off_with_limits_that_an_entry_takes",
+                 "{enforcement: off, memory: 8Gi, resources: [{name: gpu, enforcement: strict}]}",
+                 [](LimitTable& out) {
+                   out.general.memory = Bytes{8ULL << 30U};
+                   out.resources = {
+                       {{"nvidia.com/gpu"},
+                        {.enforcement = Enforcement::kStrict, .memory = Bytes{8ULL << 30U}},
+                        2}};
+                 }},
         Accepted{"keys_without_case", "{Enforcement: strict}", kStrict},
         Accepted{"unknown_key",
                  "{enforcement: strict, memroy: 4Gi}",

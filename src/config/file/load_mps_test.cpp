@@ -87,14 +87,18 @@ TEST(MpsRules, AContainerHasOnePartition) {
 }
 
 TEST(MpsRules, WithoutMpsHaveNoEffect) {
-  const auto loaded = load({.file_text = "tranche: {mps: {protocol: 3}}", .file_name = "f.yaml"});
-  ASSERT_TRUE(loaded);
-  ASSERT_EQ(loaded->warnings.size(), 1U);
-  EXPECT_EQ(loaded->warnings[0].message.find(
-                "f.yaml:1: tranche.mps: nothing is shared by MPS, so this has no effect; add "
-                "sharing.mps"),
-            0U)
-      << loaded->warnings[0].message;
+  for (const std::string sharing :
+       {"", "\nsharing: {mps: {resources: [{name: gpu, replicas: 1}]}}"}) {
+    const auto loaded =
+        load({.file_text = "tranche: {mps: {protocol: 3}}" + sharing, .file_name = "f.yaml"});
+    ASSERT_TRUE(loaded);
+    ASSERT_FALSE(loaded->warnings.empty());
+    EXPECT_EQ(loaded->warnings.back().message.find(
+                  "f.yaml:1: tranche.mps: nothing is shared by MPS, so this has no effect; add "
+                  "sharing.mps"),
+              0U)
+        << loaded->warnings.back().message;
+  }
 }
 
 }  // namespace

@@ -211,7 +211,15 @@ imex:
              {"f.yaml:1: flags.gfd.sleepInterval: 1 ns is too short and taken as 1s"}},
         Case{"imex_null", file("imex: {channelIDs: [null]}"),
              [](Config& c) { c.imex.channel_ids = {0}; }},
-        Case{"imex_empty", file("imex: {channelIDs: []}"), kNothing}),
+        Case{"imex_empty", file("imex: {channelIDs: []}"), kNothing},
+        Case{"imex_required_of_none",
+             file("imex: {required: true}"),
+             [](Config& c) { c.imex.required = true; },
+             {"f.yaml:1: imex.required: no channel is asked for, so this has no effect"}},
+        Case{"strategies_empty",
+             file("flags: {plugin: {deviceListStrategy: []}}"),
+             kNothing,
+             {"f.yaml:1: flags.plugin.deviceListStrategy: the list is empty, so envvar is used"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -246,10 +246,31 @@ void warn_short_sleep(const Settings& settings, Problems& problems) {
 }
 
 void warn_idle_mps(const Settings& settings, Problems& problems) {
-  if (!settings.control || settings.mps) return;
+  const bool is_shared =
+      settings.mps &&
+      std::ranges::any_of(settings.mps->resources, [](auto& one) { return one.replicas > 1; });
+  if (!settings.control || is_shared) return;
   problems.warn(at(settings, settings.control->line, "tranche.mps"),
                 "nothing is shared by MPS, so this has no effect",
                 "add sharing.mps, or remove the key");
+}
+
+void warn_idle_imex(const Settings& settings, Problems& problems) {
+  static constexpr std::string_view kKey = "imex.required";
+  const auto* required = settings.get<bool>(kKey);
+  const auto* channels = settings.get<std::vector<std::int64_t>>("imex.channelIDs");
+  const bool any = channels != nullptr && !channels->empty();
+  if (required == nullptr || !*required || any) return;
+  problems.warn(settings.where(kKey), "no channel is asked for, so this has no effect",
+                "write channelIDs: [0], or remove the key");
+}
+
+void warn_no_strategy(const Settings& settings, Problems& problems) {
+  static constexpr std::string_view kKey = "flags.plugin.deviceListStrategy";
+  const auto* strategies = settings.get<std::vector<std::string>>(kKey);
+  if (strategies == nullptr || !strategies->empty()) return;
+  problems.warn(settings.where(kKey), "the list is empty, so envvar is used as if it were left out",
+                "name strategies, or remove the key");
 }
 
 }  // namespace
@@ -269,6 +290,8 @@ void neuter(Settings& settings, Problems& problems) {
   }
   warn_short_sleep(settings, problems);
   warn_idle_mps(settings, problems);
+  warn_idle_imex(settings, problems);
+  warn_no_strategy(settings, problems);
   check_limits(settings, problems);
 }
 

@@ -1,6 +1,9 @@
 #include "config/file/settle_limits.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
 
 namespace tranche::config {
 namespace {
@@ -74,6 +77,25 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
   }
 }
 
+// What is written of limits that nothing keeps. `path`: where it is written.
+void check_idle(const FileLimits& written, const Settings& settings, std::string_view path,
+                Problems& problems) {
+  std::vector<std::string_view> keys;
+  const auto note = [&](bool is_written, std::string_view key) {
+    if (is_written) keys.push_back(key);
+  };
+  note(written.memory.has_value(), "memory");
+  note(written.memory_hard.has_value(), "memoryHard");
+  note(written.compute.has_value(), "compute");
+  note(written.oversubscribe.has_value(), "oversubscribe");
+  note(written.unregistered.has_value(), "unregistered");
+  if (keys.empty()) return;
+  problems.warn(fmt::format("{}:{}: {}", settings.file_name, written.line, path),
+                fmt::format("enforcement is off, so {} {} no effect", fmt::join(keys, ", "),
+                            keys.size() == 1 ? "has" : "have"),
+                "write 'enforcement: strict' (or account, elastic), or remove what is idle");
+}
+
 void check_hard(const FileLimits& written, const Limits& settled, const Settings& settings,
                 std::string_view path, Problems& problems) {
   if (settled.enforcement != Enforcement::kElastic || !settled.memory_hard ||
@@ -129,10 +151,17 @@ void check_limits(const Settings& settings, Problems& problems) {
   const auto& table = *settings.limits;
   const auto general = over({}, table.general);
   check(table.general, general, settings, "tranche.limits", problems);
+  bool any_on = general.on();
   for (std::size_t i = 0; i < table.resources.size(); ++i) {
-    check(table.resources[i], over(general, table.resources[i]), settings,
-          fmt::format("tranche.limits.resources[{}]", i), problems);
+    const auto& written = table.resources[i];
+    const auto settled = over(general, written);
+    const auto path = fmt::format("tranche.limits.resources[{}]", i);
+    check(written, settled, settings, path, problems);
+    if (!settled.on()) check_idle(written, settings, path, problems);
+    any_on = any_on || settled.on();
   }
+  // An entry has what it leaves out from here.
+  if (!any_on) check_idle(table.general, settings, "tranche.limits", problems);
 }
 
 void validate_limits(const Settings& settings, Problems& problems) {
