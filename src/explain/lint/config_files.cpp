@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/edit_distance.h"
 #include "config/file/load.h"
 #include "explain/lint/config_offers.h"
 #include "explain/lint/parted_layouts.h"
@@ -27,6 +28,39 @@ constexpr std::size_t kMostWishes = 1000;
 
 constexpr std::array<std::string_view, 5> kConfigKeys = {"flags", "sharing", "resources", "imex",
                                                          "tranche"};
+
+bool same_without_case(std::string_view a, std::string_view b) { return edit_distance(a, b) == 0; }
+
+// The agent reads keys without case.
+const yaml::Node* find_key(const yaml::Node& map, std::string_view key) {
+  const auto found = std::ranges::find_if(
+      map.entries, [&](const yaml::Entry& one) { return same_without_case(one.key, key); });
+  return found == map.entries.end() ? nullptr : &found->value;
+}
+
+bool is_object(const yaml::Node& root) { return root.find("kind") != nullptr; }
+
+// What readers of ours take, and no object: the version of a configuration and of layouts.
+bool is_version_1(const yaml::Node& root) {
+  const auto* version = find_key(root, "version");
+  return version != nullptr && version->scalar == "v1" && !is_object(root);
+}
+
+// By keys that no other file has.
+FileKind kind_of_keys(const yaml::Node& root) {
+  static constexpr std::array<std::string_view, 1> kLayouts = {"mig-configs"};
+  const bool is_misspelt =
+      is_version_1(root) && std::ranges::any_of(root.entries, [](const yaml::Entry& one) {
+        return nearest(one.key, kLayouts).has_value();
+      });
+  if (root.find("mig-configs") != nullptr || is_misspelt) return FileKind::kParted;
+  const bool version_alone = root.entries.size() == 1 && find_key(root, "version") != nullptr;
+  const bool is_config =
+      version_alone || std::ranges::any_of(kConfigKeys, [&](std::string_view key) {
+        return find_key(root, key) != nullptr;
+      });
+  return is_config && !is_object(root) ? FileKind::kConfig : FileKind::kNone;
+}
 
 // One message a line. Text of the file's in a message may have line ends of its own: what does not
 // begin as a message does is part of the one before.
@@ -116,7 +150,8 @@ bool is_block(std::string_view line) {
 struct TextOfMap {
   std::string_view text;
   FileKind kind = FileKind::kNone;
-  bool is_empty = false;  // it says nothing
+  // It says nothing, or has a version and no key of ours: a configuration beside others.
+  bool may_be_config = false;
   TextPlace place;
 };
 
@@ -128,9 +163,11 @@ std::vector<TextOfMap> texts_of(const Place& data, std::string_view source) {
     if (node.kind != yaml::Kind::kScalar && !is_null) continue;
     const auto parsed = yaml::parse(node.scalar, kName);
     TextOfMap one{.text = node.scalar};
-    one.is_empty = parsed && yaml::says_nothing(parsed->root);
+    const bool is_empty = parsed && yaml::says_nothing(parsed->root);
     // What is no YAML is something else than a file of ours, or a torn one.
-    one.kind = parsed && !one.is_empty ? kind_of_file(parsed->root) : kind_of_lines(node.scalar);
+    one.kind = parsed && !is_empty ? kind_of_keys(parsed->root) : kind_of_lines(node.scalar);
+    one.may_be_config = one.kind == FileKind::kNone &&
+                        (is_empty || (parsed && kind_of_file(parsed->root) == FileKind::kConfig));
     const bool block = is_block(line_of(source, member.line()));
     one.place = {
         .first = member.line() + (block ? 1 : 0), .path = member.path(), .one_line = !block};
@@ -155,13 +192,8 @@ bool is_map_of_ours(const Place& object, const std::vector<TextOfMap>& texts) {
 }  // namespace
 
 FileKind kind_of_file(const yaml::Node& root) {
-  if (root.find("mig-configs") != nullptr) return FileKind::kParted;
-  const bool version_alone = root.entries.size() == 1 && root.find("version") != nullptr;
-  const bool is_config =
-      version_alone || std::ranges::any_of(kConfigKeys, [&](std::string_view key) {
-        return root.find(key) != nullptr;
-      });
-  return is_config && root.find("kind") == nullptr ? FileKind::kConfig : FileKind::kNone;
+  const auto kind = kind_of_keys(root);
+  return kind == FileKind::kNone && is_version_1(root) ? FileKind::kConfig : kind;
 }
 
 FileKind kind_of_lines(std::string_view text) {
@@ -171,7 +203,8 @@ FileKind kind_of_lines(std::string_view text) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     line.remove_prefix(std::min(line.find_first_not_of("# \t"), line.size()));
     const auto begins = [&](std::string_view key) {
-      return line.starts_with(key) && line.substr(key.size()).starts_with(':');
+      return same_without_case(line.substr(0, key.size()), key) &&
+             line.substr(std::min(key.size(), line.size())).starts_with(':');
     };
     if (begins("mig-configs")) return FileKind::kParted;
     const bool is_config = line.starts_with("version: v1") || begins("timeSlicing") ||
@@ -252,9 +285,8 @@ void check_config_map(const Place& object, std::string_view source) {
   const auto texts = texts_of(*data, source);
   const bool is_ours = is_map_of_ours(object, texts);
   for (const auto& one : texts) {
-    // The agent takes a key that says nothing, and the nodes that choose it share nothing.
-    const bool is_empty_config = one.is_empty && one.kind == FileKind::kNone && is_ours;
-    const auto kind = is_empty_config ? FileKind::kConfig : one.kind;
+    // The agent takes such a key, and the nodes that choose it share nothing.
+    const auto kind = one.may_be_config && is_ours ? FileKind::kConfig : one.kind;
     check_file(one.text, kind, one.place, object.report());
   }
 }

@@ -12,7 +12,7 @@ namespace tranche::lint {
 
 enum class FileKind { kNone, kConfig, kParted };
 
-// By the keys at the top.
+// By the keys at the top. A file of version v1 whose other keys nobody knows is a configuration.
 FileKind kind_of_file(const yaml::Node& root);
 // The same of a text that cannot be read, or that is commented out, by how its lines begin.
 FileKind kind_of_lines(std::string_view text);

@@ -17,12 +17,17 @@ namespace {
 
 constexpr std::string_view kShortName = "\x01";
 
+bool is_blank(const yaml::Node& root) {
+  return root.kind == yaml::Kind::kMap && root.entries.empty();
+}
+
 class FileLinter {
  public:
   FileLinter(const SourceFile& file, const Surroundings& around) : file_(file), around_(around) {}
 
   FileResult run(std::vector<yaml::Document> documents) {
     FileResult result{.name = file_.name};
+    std::erase_if(documents, [](const yaml::Document& one) { return is_blank(one.root); });
     const auto kind = documents.empty() ? FileKind::kNone : kind_of_file(documents[0].root);
     if (kind != FileKind::kNone) {
       // Of several documents its readers take the first alone, and say so.
@@ -123,9 +128,16 @@ void add_classes(const yaml::Node& root, Surroundings& around) {
 }
 
 Result<std::vector<yaml::Document>> read(const SourceFile& file) {
-  if (file.text.size() <= kLongestFile) return yaml::parse_all(file.text, kShortName);
-  return fail(Code::kInvalidArgument, fmt::format("the file has {} bytes", file.text.size()),
-              fmt::format("at most {} MiB are read; cut it into several", kLongestFile >> 20U));
+  if (file.text.size() > kLongestFile) {
+    return fail(Code::kInvalidArgument, fmt::format("the file has {} bytes", file.text.size()),
+                fmt::format("at most {} MiB are read; cut it into several", kLongestFile >> 20U));
+  }
+  auto documents = yaml::parse_all(file.text, kShortName);
+  if (documents) return documents;
+  // What reads a configuration takes the first document, whatever follows.
+  auto first = yaml::parse(file.text, kShortName);
+  if (!first || kind_of_file(first->root) == FileKind::kNone) return documents;
+  return std::vector<yaml::Document>{*std::move(first)};
 }
 
 FileResult refusal(const SourceFile& file, Finding finding) {
