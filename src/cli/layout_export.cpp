@@ -15,6 +15,18 @@ void print(const mig::PartedFile& file, config::OutputForm form) {
                                                      : mig::to_yaml(file));
 }
 
+// The file has what is in force, which a reset changes.
+void tell_of_waiting(const gpu::Machine& machine, const mig::Layout& layout) {
+  for (const auto& gpu : machine.gpus) {
+    const auto has = layout.find(gpu.uuid);
+    if (has == layout.end() || !has->second.waits) continue;
+    fmt::print(stderr,
+               "tranche layout export: MIG mode {} of GPU {} waits for a reset, and is not in the "
+               "file\n",
+               has->second.mode_to_come() ? "on" : "off", gpu.index);
+  }
+}
+
 // `make`: the file of the machine.
 template <class Make>
 int print_file(const LayoutCall& call, Make make) {
@@ -38,6 +50,7 @@ int run_layout_export(const LayoutCall& call) {
                     [](LayoutMachine& machine,
                        const config::LayoutFileOptions& options) -> Result<mig::PartedFile> {
                       ASSIGN_OR_RETURN(const auto layout, machine.present());
+                      tell_of_waiting(machine.machine(), layout);
                       return mig::exported(machine.machine(), layout, options.label);
                     });
 }

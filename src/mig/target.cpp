@@ -50,7 +50,8 @@ Result<GpuLayout> target_of(const GpuWish& wish, const gpu::Gpu& gpu, const GpuL
     return std::unexpected(
         std::move(instances.error()).with_context(fmt::format("GPU {}", gpu.index)));
   }
-  if (meets(present, *instances)) return present;
+  // A mode that waits would take the instances.
+  if (meets(present, *instances)) return GpuLayout{.enabled = true, .instances = present.instances};
   auto layout = place(*instances, gpu.mig_geometry, keeping_of(gpu.uuid, present, is_held));
   if (layout) return *std::move(layout);
   return fail(Code::kInvalidArgument,

@@ -31,6 +31,12 @@ TEST(Target, IsWhatTheGpuHasWhereThatMeetsTheWish) {
   EXPECT_EQ(target({.devices = {{"3g.40gb", 1}}}, with({large(4)}))->at(kGpu), with({large(4)}));
 }
 
+TEST(Target, HasNoModeThatWaitsForAReset) {
+  auto goes_off = with({large(4)});
+  goes_off.waits = true;
+  EXPECT_EQ(target({.devices = {{"3g.40gb", 1}}}, goes_off)->at(kGpu), with({large(4)}));
+}
+
 TEST(Target, IsWhatTheGpuHasHoweverComputeInstancesShareGpuInstances) {
   auto two = large(0);
   two.compute = {1, 1};

@@ -405,6 +405,26 @@ def test_a_mode_that_waits_is_no_layout_in_force(machine):
     assert modes(here) == [["Disabled", "Disabled"]] * 2
 
 
+def test_a_mode_off_that_waits_is_taken_back_where_the_instances_are_right(machine):
+    here = machine("a100-passthrough")
+    here.layouts.write_text((ROOT / "tests/data/reports/07-vm-mode-taken-back/layouts.yaml").read_text())
+    here.smi("-mig", "1")
+    here.sim("reset", "--reboot")
+    here.apply("all-1g")
+    before = here.devices()
+    here.smi("-i", "1", "-mig", "0")
+    assert modes(here) == [["Enabled", "Enabled"], ["Enabled", "Disabled"]]
+    assert "MIG mode off of GPU 1 waits for a reset" in here.layout("export").stderr
+    here.layout("assert", "-f", here.layouts, "-c", "all-1g", rc=1)
+    for words in (["--mode-only"], []):
+        shown = here.apply("all-1g", "--dry-run", *words).stdout
+        assert "MIG mode off, which waits for a reset, is taken back" in shown, "it would take the instances"
+    here.apply("all-1g")
+    here.layout("assert", "-f", here.layouts, "-c", "all-1g")
+    assert here.layout("export").stderr == "" and here.devices() == before
+    assert modes(here) == [["Enabled", "Enabled"]] * 2
+
+
 @pytest.mark.parametrize("model", ["t4", "l20"])
 def test_gpus_without_mig_are_refused_with_what_works_instead(machine, model):
     here = machine(model)
