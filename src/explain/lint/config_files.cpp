@@ -49,11 +49,13 @@ bool is_version_1(const yaml::Node& root) {
 // By keys that no other file has.
 FileKind kind_of_keys(const yaml::Node& root) {
   static constexpr std::array<std::string_view, 1> kLayouts = {"mig-configs"};
-  const bool is_misspelt =
-      is_version_1(root) && std::ranges::any_of(root.entries, [](const yaml::Entry& one) {
-        return nearest(one.key, kLayouts).has_value();
-      });
-  if (root.find("mig-configs") != nullptr || is_misspelt) return FileKind::kParted;
+  const auto is_layouts = [](const yaml::Entry& one) {
+    return one.key == "hooks" || nearest(one.key, kLayouts).has_value();
+  };
+  if (root.find("mig-configs") != nullptr ||
+      (is_version_1(root) && std::ranges::any_of(root.entries, is_layouts))) {
+    return FileKind::kParted;
+  }
   const bool version_alone = root.entries.size() == 1 && find_key(root, "version") != nullptr;
   const bool is_config =
       version_alone || std::ranges::any_of(kConfigKeys, [&](std::string_view key) {

@@ -198,7 +198,9 @@ TEST(PodAnnotations, NamesAndValuesThatNobodyReadsAreTold) {
     return texts_of(
         lint_one("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n"
                  "  template:\n    metadata:\n      annotations:\n" +
-                 annotations + "    spec: {containers: [{name: main}]}\n"));
+                 annotations +
+                 "    spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}"
+                 "\n"));
   };
   EXPECT_THAT(annotated("        tranche.dev/memory: 4Gi\n        tranche.dev/compute: 25%\n"
                         "        tranche.dev/class: best-effort\n        example.com/x: z\n"),
@@ -216,6 +218,35 @@ TEST(PodAnnotations, NamesAndValuesThatNobodyReadsAreTold) {
           HasSubstr("10 error"), HasSubstr("11 error"),
           HasSubstr("12 warning spec.template.metadata.annotations[tranche.dev/memory."
                     "main]: no program reads")));
+}
+
+TEST(PodAnnotations, OfPodsThatAskForNothingAreTold) {
+  const auto of_pod = [](const std::string& annotation, const std::string& spec) {
+    return texts_of(lint_one("apiVersion: v1\nkind: Pod\nmetadata:\n  annotations:\n    " +
+                             annotation + "\nspec: {" + spec + "}\n"));
+  };
+  const std::string none = "containers: [{name: a}]";
+  const std::string shared = "containers: [{name: a, resources: {limits: {nvidia.com/big: 1}}}]";
+  const std::string claim =
+      "resourceClaims: [{name: c, resourceClaimName: c}], containers: [{name: a, resources: "
+      "{claims: [{name: c}]}}]";
+  for (const std::string annotation :
+       {"tranche.dev/gpu-memory: 4Gi", "tranche.dev/gpu-compute: '50'",
+        "tranche.dev/gpu-together: 'true'"}) {
+    for (const auto& spec : {none, shared, claim}) {
+      EXPECT_THAT(of_pod(annotation, spec),
+                  ElementsAre(HasSubstr("no container asks for nvidia.com/gpu, so this has no")));
+    }
+  }
+  for (const std::string annotation :
+       {"tranche.dev/memory: 4Gi", "tranche.dev/compute: 50%", "tranche.dev/class: normal"}) {
+    EXPECT_THAT(of_pod(annotation, none),
+                ElementsAre(HasSubstr("no container asks for a GPU, so this has no effect")));
+    EXPECT_THAT(of_pod(annotation, shared), IsEmpty());
+    EXPECT_THAT(of_pod(annotation, claim), IsEmpty());
+  }
+  EXPECT_THAT(of_pod("tranche.dev/gpu-together: 'true'", "nodeName: worker"), IsEmpty())
+      << "part of a Pod";
 }
 
 }  // namespace
