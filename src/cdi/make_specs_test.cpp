@@ -417,6 +417,22 @@ TEST(MakeSpecs, Features) {
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("not supported"), HasSubstr("turbo: unknown")));
 }
 
+TEST(MakeSpecs, NamesOfHooksThatAreNoneAreTold) {
+  std::vector<std::string> warnings;
+  const std::vector<std::string> names = {"all",
+                                          "create-symlinks",
+                                          "enable-cuda-compat",
+                                          "update-ldcache",
+                                          "chmod",
+                                          "disable-device-node-modification",
+                                          "update-application-profile"};
+  EXPECT_EQ(parse_disabled_hooks(names, warnings).size(), names.size());
+  EXPECT_THAT(warnings, IsEmpty());
+  const std::vector<std::string> odd = {"update-ldcash"};
+  parse_disabled_hooks(odd, warnings);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("CDI hook update-ldcash: unknown")));
+}
+
 // The rules of the CDI specification that a runtime checks before it takes a file.
 void expect_valid_edits(const Json& edits, const std::string& where) {
   for (const auto& [key, value] : edits.items()) {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace tranche::cdi {
 
 Features parse_features(std::span<const std::string> names, std::vector<std::string>& warnings) {
@@ -23,6 +27,23 @@ Features parse_features(std::span<const std::string> names, std::vector<std::str
     }
   }
   return features;
+}
+
+std::set<std::string> parse_disabled_hooks(std::span<const std::string> names,
+                                           std::vector<std::string>& warnings) {
+  static constexpr std::array<std::string_view, 7> kHooks = {
+      "all",
+      "create-symlinks",
+      "enable-cuda-compat",
+      "update-ldcache",
+      "chmod",  // of NVIDIA's generator elsewhere
+      "disable-device-node-modification",
+      "update-application-profile"};
+  for (const auto& name : names) {
+    if (std::ranges::find(kHooks, name) != kHooks.end()) continue;
+    warnings.push_back(fmt::format("CDI hook {}: unknown, so nothing is left out for it", name));
+  }
+  return {names.begin(), names.end()};
 }
 
 SpecOptions spec_options(const config::Config& config) {

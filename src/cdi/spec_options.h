@@ -22,6 +22,10 @@ struct Features {
 // enable-coherent-annotations and unknown names are ignored, with a line in `warnings`.
 Features parse_features(std::span<const std::string> names, std::vector<std::string>& warnings);
 
+// --cdi-disable-hooks. A name that is no hook of NVIDIA's leaves nothing out: a line in `warnings`.
+std::set<std::string> parse_disabled_hooks(std::span<const std::string> names,
+                                           std::vector<std::string>& warnings);
+
 struct SpecOptions {
   config::DeviceIdStrategy id_strategy = config::DeviceIdStrategy::kUuid;
   std::string driver_root = "/";  // the folder of the driver's files on the host

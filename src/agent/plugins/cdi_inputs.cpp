@@ -12,8 +12,8 @@ Result<CdiInputs> cdi_inputs(const State& state, const config::AgentOptions& opt
   CdiInputs inputs{
       .files = *state.driver.files, .options = cdi::spec_options(state.config), .warnings = {}};
   inputs.options.features = cdi::parse_features(options.cdi_feature_flags, inputs.warnings);
-  inputs.options.disabled_hooks = {options.cdi_disable_hooks.begin(),
-                                   options.cdi_disable_hooks.end()};
+  inputs.options.disabled_hooks =
+      cdi::parse_disabled_hooks(options.cdi_disable_hooks, inputs.warnings);
   inputs.options.imex_channels = state.facts.imex_channels;
   for (const auto& path : inputs.files.dangling) {
     inputs.warnings.push_back(
