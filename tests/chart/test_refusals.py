@@ -67,6 +67,18 @@ CASES = {
         {"config": {"map": {"a": "version: v1\n---\n" + TIME_SLICING}}},
         ["The configuration 'a' in 'config.map' has 2 documents", "the first one alone is read"],
     ),
+    "two documents, the first with an end": (
+        {"config": {"map": {"a": "version: v1\n...\n" + TIME_SLICING}}},
+        ["The configuration 'a' in 'config.map' has 2 documents"],
+    ),
+    "another version, in capitals": (
+        {"config": {"map": {"a": "VERSION: v2"}}},
+        ["'a' in 'config.map' has an unknown version: v2"],
+    ),
+    "a section of a wrong type, in capitals": (
+        {"config": {"map": {"a": "version: v1\nSharing: [timeSlicing]"}}},
+        ["The configuration 'a' in 'config.map': sharing is no mapping"],
+    ),
     "another version": ({"config": {"map": {"a": "version: v2"}}}, ["'a' in 'config.map' has an unknown version: v2"]),
     "a section of a wrong type": (
         {"config": {"map": {"a": "version: v1\nsharing: [timeSlicing]"}}},
@@ -138,7 +150,15 @@ def test_refused(helm, case):
         assert text in message
 
 
-@pytest.mark.parametrize("text", ("version: v1", "---\nversion: v1\n---\n# no more\n", "---\n# why\nversion: v1\n"))
+@pytest.mark.parametrize(
+    "text",
+    (
+        "version: v1",
+        "---\nversion: v1\n---\n# no more\n",
+        "---\n# why\nversion: v1\n",
+        "%YAML 1.1\n---\nversion: v1\n...\n",
+    ),
+)
 def test_what_says_that_nothing_is_shared_is_taken(helm, text):
     assert helm.template({"config": {"map": {"a": text}}}).one("ConfigMap")
 

@@ -238,6 +238,29 @@ def test_a_policys_controller_knows_where_mps_is(helm):
     assert rendered.env()["MPS_ROOT"] == "/srv/mps"
 
 
+def test_keys_of_a_configuration_are_read_without_case_as_by_the_agent(helm):
+    text = (
+        "FLAGS: {MigStrategy: single, Plugin: {DeviceListStrategy: [cdi-cri]}}\n"
+        "Sharing: {MPS: {resources: [{name: gpu, replicas: 2}]}}\n"
+        "Tranche: {Limits: {Enforcement: strict, Resources: [{Name: gpu, KernelLimits: true}]}}\n"
+    )
+    capitals = helm.template({"config": {"map": {"a": text}}})
+    assert capitals.mps() and capitals.arbiter()
+    assert capitals.agent()["securityContext"]["capabilities"].get("add") == ["SYS_ADMIN"]
+    usual = helm.template({
+        "config": {
+            "map": {
+                "a": "flags: {migStrategy: single, plugin: {deviceListStrategy: [cdi-cri]}}\n"
+                "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}\n"
+                "tranche: {limits: {enforcement: strict, resources: [{name: gpu, kernelLimits: true}]}}\n"
+            }
+        }
+    })
+    assert capitals.named() == usual.named() and capitals.mounts() == usual.mounts()
+    assert capitals.env() == usual.env()
+    assert capitals.env(capitals.arbiter()) == usual.env(usual.arbiter())
+
+
 @pytest.mark.parametrize(
     ("values", "served"),
     [

@@ -138,6 +138,25 @@ see nothing. Whoever has said each value that would follow from it is not looked
 {{- dict "data" $data "migStrategy" $migStrategy "seen" $seen | toJson -}}
 {{- end }}
 
+{{/* A mapping with its keys, and those below it, in lower case: the agent reads them without case. */}}
+{{- define "tranche.lowerKeys" -}}
+{{- $lowered := dict -}}
+{{- range $key, $value := . -}}
+  {{- if kindIs "map" $value -}}
+    {{- $value = include "tranche.lowerKeys" $value | fromJson -}}
+  {{- else if kindIs "slice" $value -}}
+    {{- $items := list -}}
+    {{- range $item := $value -}}
+      {{- if kindIs "map" $item }}{{ $item = include "tranche.lowerKeys" $item | fromJson }}{{ end -}}
+      {{- $items = append $items $item -}}
+    {{- end -}}
+    {{- $value = $items -}}
+  {{- end -}}
+  {{- $_ := set $lowered (lower $key) $value -}}
+{{- end -}}
+{{- $lowered | toJson -}}
+{{- end }}
+
 {{/* What the values, or else any of the configurations that the chart sees, ask of the container. */}}
 {{- define "tranche.needs" -}}
 {{- $v := .values -}}
@@ -149,7 +168,7 @@ see nothing. Whoever has said each value that would follow from it is not looked
 {{- $runtimeHook := false -}}
 {{- $mps := false -}}
 {{- range $content := .configs -}}
-  {{- $file := fromYaml $content -}}
+  {{- $file := include "tranche.lowerKeys" (fromYaml $content) | fromJson -}}
   {{- /* Of a type that the agent refuses, they ask for nothing. */}}
   {{- range $key := list "sharing" "tranche" "flags" -}}
     {{- if not (kindIs "map" (get $file $key)) }}{{ $_ := set $file $key dict }}{{ end -}}
@@ -161,18 +180,18 @@ see nothing. Whoever has said each value that would follow from it is not looked
     {{- range $entry := append ($table.resources | default list) $table -}}
       {{- if kindIs "map" $entry -}}
         {{- $evict = or $evict (eq (toString $entry.unregistered) "evict") -}}
-        {{- $kernelLimits = or $kernelLimits (eq (toString $entry.kernelLimits) "true") -}}
-        {{- $runtimeHook = or $runtimeHook (eq (toString $entry.runtimeHook) "true") -}}
+        {{- $kernelLimits = or $kernelLimits (eq (toString $entry.kernellimits) "true") -}}
+        {{- $runtimeHook = or $runtimeHook (eq (toString $entry.runtimehook) "true") -}}
       {{- end -}}
     {{- end -}}
   {{- end -}}
   {{- $flags := $file.flags -}}
   {{- if kindIs "invalid" $v.migStrategy -}}
-    {{- $mig = or $mig (has $flags.migStrategy (list "single" "mixed")) -}}
+    {{- $mig = or $mig (has $flags.migstrategy (list "single" "mixed")) -}}
   {{- end -}}
   {{- if kindIs "invalid" $v.deviceListStrategy -}}
     {{- $plugin := kindIs "map" $flags.plugin | ternary $flags.plugin dict -}}
-    {{- $strategies = printf "%s,%s" $strategies (include "tranche.list" $plugin.deviceListStrategy) -}}
+    {{- $strategies = printf "%s,%s" $strategies (include "tranche.list" $plugin.deviceliststrategy) -}}
   {{- end -}}
 {{- end -}}
 {{- $cdi := contains "cdi-" $strategies -}}
