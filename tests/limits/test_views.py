@@ -213,7 +213,11 @@ def bound(tenant):
 
 
 # Without an arbiter memory is refused, so there is no "cuda".
-@pytest.mark.parametrize(("arbiter", "what"), [(True, "init"), (True, "cuda"), (True, "nvml"), (False, "init"), (False, "nvml")])
+@pytest.mark.parametrize(
+    ("arbiter", "what"),
+    [(True, what) for what in ("init", "cuda", "kernel", "nvml", "lists")]
+    + [(False, what) for what in ("init", "nvml", "lists")],
+)
 def test_a_thread_with_little_stack_left_does_its_work(bound, stub, what, arbiter):
     bound.write_part()
     if arbiter:

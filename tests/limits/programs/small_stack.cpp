@@ -1,16 +1,25 @@
 // A thread of which so many bytes of stack are left does all that a program does with a GPU, from
 // the driver's first call on. On a driver that takes next to none (stub_driver.cpp) that is what
 // the limiter needs.
-//   small_stack init|cuda|nvml LEFT
+//   small_stack init|cuda|kernel|nvml|lists LEFT
 
 #include <alloca.h>
+#include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "cuda_calls.h"
 
-extern "C" int cuDeviceTotalMem_v2(std::size_t* total, int device);
+extern "C" {
+int cuDeviceTotalMem_v2(std::size_t* total, int device);
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* processes);
+int nvmlDeviceGetProcessUtilization(void* device, void* samples, unsigned* count,
+                                    unsigned long long since);
+int nvmlDeviceGetUtilizationRates(void* device, unsigned* rates);
+}
 
 namespace {
 
@@ -28,7 +37,38 @@ void use_cuda() {
   expect(cuMemAlloc_v2(&address, std::size_t{1} << 50U), kOutOfMemory, "too much");
 }
 
+void run_kernels() {
+  Cuda cuda;
+  void* kernel = cuda.spin_kernel();
+  for (int i = 0; i < 100; ++i) OK(Cuda::spin(kernel, 1000));
+  OK(cuCtxSynchronize());
+  expect(dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") == nullptr, 0, "dlsym");
+}
+
 void ask_nvml() { nvml_memory(); }
+
+void ask_for_lists() {
+  static char room[1 << 16];  // not of the thread's stack
+  nvml_memory();
+  void* device = nullptr;
+  OK(nvmlDeviceGetHandleByIndex_v2(0, &device));
+  unsigned count = 100;
+  OK(nvmlDeviceGetComputeRunningProcesses_v3(device, &count, room));
+  count = 100;
+  OK(nvmlDeviceGetProcessUtilization(device, room, &count, 0));
+  unsigned rates[2] = {};
+  OK(nvmlDeviceGetUtilizationRates(device, rates));
+}
+
+struct Kind {
+  const char* name;
+  void (*begin)();
+};
+constexpr Kind kKinds[] = {{"init", begin},
+                           {"cuda", use_cuda},
+                           {"kernel", run_kernels},
+                           {"nvml", ask_nvml},
+                           {"lists", ask_for_lists}};
 
 struct Work {
   void (*begin)();
@@ -56,11 +96,10 @@ void* work(void* argument) {
 }  // namespace
 
 int main(int, char** arguments) {
-  const auto is = [&](const char* what) { return std::strcmp(arguments[1], what) == 0; };
-  Work what{is("init")   ? begin
-            : is("cuda") ? use_cuda
-                         : ask_nvml,
-            std::strtoul(arguments[2], nullptr, 10)};
+  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& one) {
+    return std::strcmp(arguments[1], one.name) == 0;
+  });
+  Work what{kind->begin, std::strtoul(arguments[2], nullptr, 10)};
   pthread_t thread = 0;
   OK(pthread_create(&thread, nullptr, work, &what));
   OK(pthread_join(thread, nullptr));
