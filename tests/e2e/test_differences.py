@@ -427,7 +427,8 @@ def test_nobody_to_signal_is_said_and_gone_on_from(node):
 @difference("manager-names")
 def test_names_with_a_dot_count_and_folders_do_not(node):
     here = node("l20", kubelet=False)
-    manager(here, {".a": ""}, "--oneshot", "--send-signal=false", "--fallback-strategies=single")
+    run = manager(here, {".a": ""}, "--oneshot", "--send-signal=false", "--fallback-strategies=single")
+    assert run.wait() == 0, run.log
     (here.dir / "available" / "folder").mkdir()
     (here.dir / "available" / "link").symlink_to("folder")
     run = manager(here, {}, "--oneshot", "--send-signal=false", "--fallback-strategies=single")
