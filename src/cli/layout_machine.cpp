@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -48,10 +49,7 @@ Result<mig::PartedFile> layouts_of(const config::LayoutFileOptions& options,
 
 // Without MIG there are few default layouts, which would be the wrong thing to speak of.
 Result<void> check_any_mig(const gpu::Machine& machine) {
-  for (const auto& gpu : machine.gpus) {
-    if (gpu.mig_mode != gpu::MigMode::kUnsupported) return {};
-  }
-  if (machine.gpus.empty()) return {};
+  if (machine.gpus.empty() || std::ranges::any_of(machine.gpus, mig::has_mig)) return {};
   return std::unexpected(mig::without_mig(machine.gpus[0], Code::kUnsupported));
 }
 
@@ -68,7 +66,7 @@ Result<LayoutMachine> LayoutMachine::open(const config::LayoutFileOptions& optio
 Result<mig::Layout> LayoutMachine::present() {
   mig::Layout layout;
   for (const auto& gpu : machine_.gpus) {
-    if (gpu.mig_mode == gpu::MigMode::kUnsupported) continue;
+    if (!mig::has_mig(gpu)) continue;
     ASSIGN_OR_RETURN(const auto state, control_->read(gpu.uuid));
     layout.emplace(gpu.uuid, mig::layout_of(state));
   }

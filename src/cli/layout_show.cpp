@@ -9,6 +9,7 @@
 #include "cli/layout.h"
 #include "cli/layout_gpus.h"
 #include "cli/layout_output.h"
+#include "mig/parted.h"
 #include "nvml/mig_control.h"
 #include "nvml/reader.h"
 
@@ -39,7 +40,7 @@ void add(const gpu::Gpu& gpu, const gpu::MigState& state, Shown& shown) {
 
 // Reads the GPU; one without MIG, and one that cannot be read, is shown as such.
 void show(const gpu::Gpu& gpu, gpu::MigControl& control, Shown& shown) {
-  if (gpu.mig_mode == gpu::MigMode::kUnsupported) return add(gpu, {}, shown);
+  if (!mig::has_mig(gpu)) return add(gpu, {}, shown);
   const auto state = control.read(gpu.uuid);
   if (state) return add(gpu, *state, shown);
   shown.list.push_back({{"index", gpu.index},

@@ -56,6 +56,7 @@ class Slices {
 Pool make_pool(const gpu::Machine& machine, const PoolFacts& facts) {
   Pool pool;
   for (const auto& gpu : machine.gpus) {
+    if (!gpu.mig_unread.empty()) continue;  // whether it is whole or cut is not known
     const GpuDevices devices(machine, gpu, facts);
     if (devices.partitions()) {
       pool.counters.push_back({counter_set_name(gpu), whole_gpu(gpu.mig_geometry)});

@@ -101,6 +101,16 @@ TEST(Pool, WhatIsDividedIsWhatProgramsCanHave) {
   EXPECT_FALSE(whole.attributes.contains("tranche.dev/totalMemory"));
 }
 
+TEST(Pool, AGpuWhoseMigLayoutCouldNotBeReadIsNeitherWholeNorCut) {
+  auto machine =
+      with_geometry(test::machine_of({test::a100_40gb(0), test::a100_40gb(1)}), "a100-40gb");
+  machine.gpus[0].mig_unread = "Unknown Error";
+  EXPECT_THAT(names_of(make_pool(machine, {}).gpus), ElementsAre("gpu-1"));
+  const auto cut = make_pool(machine, partitionable(machine));
+  EXPECT_THAT(cut.counters, SizeIs(1));
+  EXPECT_THAT(cut.instances, SizeIs(1));
+}
+
 TEST(Pool, WhatNobodyKnowsIsLeftOut) {
   auto machine = test::machine_of({test::l20(0)});
   auto& gpu = machine.gpus[0];

@@ -76,6 +76,9 @@ struct Gpu {
   std::vector<MigInstance> mig_instances;
   // Why the driver does not let this process read the instances; empty: it does.
   std::string mig_refused;
+  // Why its MIG mode, or which instances it has, could not be read, now or before; empty: they are
+  // known.
+  std::string mig_unread;
   // What the GPU can be cut into; empty where MIG is not supported.
   MigGeometry mig_geometry;
   std::optional<int> numa_node;  // nullopt: the machine does not say

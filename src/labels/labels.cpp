@@ -114,8 +114,8 @@ Result<void> add_mps(const std::vector<Gpu>& gpus, bool wished, Labels& labels) 
 }
 
 // The GPUs that labels describe. Display cards of DGX stations are left out, and so are GPUs that
-// never reported a name.
-std::vector<Gpu> counted_gpus(const Machine& machine, LabelSet& set) {
+// never reported a name, or their MIG layout where that is asked for.
+std::vector<Gpu> counted_gpus(const Machine& machine, config::MigStrategy strategy, LabelSet& set) {
   std::vector<Gpu> gpus;
   for (const auto& gpu : machine.gpus) {
     if (gpu.name == "DGX Display" || gpu.name == "NVIDIA DGX Display") continue;
@@ -123,6 +123,12 @@ std::vector<Gpu> counted_gpus(const Machine& machine, LabelSet& set) {
       set.warnings.push_back(
           fmt::format("GPU {} does not tell its name{}{}: the labels leave it out", gpu.index,
                       gpu.presence_reason.empty() ? "" : ": ", gpu.presence_reason));
+      continue;
+    }
+    if (!gpu.mig_unread.empty() && strategy != config::MigStrategy::kNone) {
+      set.warnings.push_back(
+          fmt::format("GPU {} does not tell its MIG layout: {}: the labels leave it out", gpu.index,
+                      gpu.mig_unread));
       continue;
     }
     gpus.push_back(gpu);
@@ -169,7 +175,7 @@ Result<LabelSet> make_labels(const Machine& machine, const config::Config& confi
     set.labels["nvidia.com/gfd.timestamp"] = std::to_string(*options.timestamp);
   }
   add_vgpu(machine.host, set.labels);
-  const auto gpus = counted_gpus(machine, set);
+  const auto gpus = counted_gpus(machine, config.flags.mig_strategy, set);
   const bool mps =
       options.mps_wished.value_or(config.sharing.strategy() == config::SharingStrategy::kMps);
   if (!gpus.empty()) TRY(add_gpu_labels(machine, gpus, config, mps, set));

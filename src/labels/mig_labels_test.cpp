@@ -80,6 +80,22 @@ TEST(MigLabels, SingleInvalid) {
   }
 }
 
+TEST(MigLabels, LeaveOutAGpuWhoseLayoutCouldNotBeRead) {
+  auto machine = test::machine_of({test::a100_40gb(0).mig({"3g.20gb", "3g.20gb"}),
+                                   test::a100_40gb(1), test::a100_40gb(2).mig()});
+  for (const std::size_t i : {1, 2}) machine.gpus[i].mig_unread = "Unknown Error";
+  const auto single = labels_of(machine, with_strategy(MigStrategy::kSingle));
+  EXPECT_EQ(label(single, "gpu.product"), "NVIDIA-A100-SXM4-40GB-MIG-3g.20gb");
+  EXPECT_EQ(label(single, "gpu.count"), "2");
+  EXPECT_THAT(single.warnings,
+              ElementsAre(HasSubstr("GPU 1 does not tell its MIG layout: Unknown Error"),
+                          HasSubstr("GPU 2 does not tell its MIG layout")));
+  const auto mixed = labels_of(machine, with_strategy(MigStrategy::kMixed));
+  EXPECT_EQ(label(mixed, "gpu.replicas"), "0") << "no GPU is known to be whole";
+  EXPECT_EQ(label(mixed, "mig-3g.20gb.count"), "2");
+  EXPECT_EQ(label(labels_of(machine, {}), "gpu.count"), "3");
+}
+
 TEST(MigLabels, SingleWithoutMigGpus) {
   const auto set = labels_of(mock_a100(), time_slicing({entry("gpu", 2)}, MigStrategy::kSingle));
   EXPECT_EQ(label(set, "gpu.product"), "NVIDIA-A100-SXM4-40GB-SHARED");

@@ -56,6 +56,9 @@ Result<PartedFile> parse_parted(std::string_view text, std::string_view file_nam
 Result<std::map<gpu::GpuUuid, GpuWish>> wishes_of(const PartedFile& file, const std::string& name,
                                                   const gpu::Machine& machine);
 
+// Also where nobody could read it: who reads it again is told why.
+bool has_mig(const gpu::Gpu& gpu);
+
 // Says that the GPU has no MIG, and what shares it instead.
 Error without_mig(const gpu::Gpu& gpu, Code code);
 

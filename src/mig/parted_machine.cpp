@@ -54,8 +54,6 @@ Result<void> check_indices(const PartedFile& file, const PartedEntry& entry,
   return {};
 }
 
-bool has_mig(const gpu::Gpu& gpu) { return gpu.mig_mode != gpu::MigMode::kUnsupported; }
-
 // What the entries of one layout ask for.
 struct Asked {
   Wishes wishes;
@@ -76,6 +74,10 @@ void ask(const PartedEntry& entry, const gpu::Gpu& gpu, Asked& asked) {
 }
 
 }  // namespace
+
+bool has_mig(const gpu::Gpu& gpu) {
+  return gpu.mig_mode != gpu::MigMode::kUnsupported || !gpu.mig_unread.empty();
+}
 
 Error without_mig(const gpu::Gpu& gpu, Code code) {
   return {code, fmt::format("GPU {} ({}) has no MIG", gpu.index, gpu.name),

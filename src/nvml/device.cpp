@@ -162,8 +162,12 @@ class DeviceReading {
     const Return result = call_(api_.nvmlDeviceGetMigMode, answer_.handle, &current, &pending);
     if (result == kNotSupported || result == kFunctionNotFound) return;
     if (!told(result, api_.nvmlDeviceGetMigMode.name, "its MIG mode is unknown")) {
-      if (known_ == nullptr) return;
+      if (known_ == nullptr) {
+        gpu_.mig_unread = call_.describe(api_.nvmlDeviceGetMigMode.name, result);
+        return;
+      }
       gpu_.mig_mode = known_->mig_mode;
+      gpu_.mig_unread = known_->mig_unread;
       gpu_.mig_instances = known_->mig_instances;
       gpu_.mig_geometry = known_->mig_geometry;
       return;

@@ -30,6 +30,7 @@ class MigReading {
     for (unsigned slot = 0; slot < slots && !gone_; ++slot) {
       if (!read_slot(slot)) keep_slot(static_cast<int>(slot));
     }
+    if (gpu_.mig_instances.empty()) gpu_.mig_unread = failure_;
     return gone_;
   }
 
@@ -150,8 +151,9 @@ class MigReading {
     if (result == kGpuIsLost) {
       gone_ = call_.describe(function, result);
     } else {
-      warnings_.push_back(fmt::format("GPU {} ({}): {}: {}", gpu_.index, gpu_.uuid.value, effect,
-                                      call_.describe(function, result)));
+      failure_ = call_.describe(function, result);
+      warnings_.push_back(
+          fmt::format("GPU {} ({}): {}: {}", gpu_.index, gpu_.uuid.value, effect, failure_));
     }
     return false;
   }
@@ -164,6 +166,7 @@ class MigReading {
   gpu::Gpu& gpu_;
   std::vector<std::string>& warnings_;
   std::optional<std::string> gone_;
+  std::string failure_;  // the last one
 };
 
 }  // namespace

@@ -45,6 +45,16 @@ std::string refused_instances(const Gpu& gpu) {
                      gpu.index, gpu.uuid.value, gpu.mig_refused);
 }
 
+// Where a privilege is missing, it is for every GPU, and has a remedy of its own.
+bool is_unread(const Gpu& gpu) { return !gpu.mig_unread.empty() && gpu.mig_refused.empty(); }
+
+std::string unread_layout(const Gpu& gpu) {
+  return fmt::format(
+      "the driver does not tell the MIG layout of GPU {} ({}): {}; look for NVRM messages in the "
+      "kernel log of the node, reset the GPU or reboot the node; it is read again",
+      gpu.index, gpu.uuid.value, gpu.mig_unread);
+}
+
 // Walks over a machine once and gathers the classes into `out`.
 class Classifier {
  public:
@@ -52,6 +62,12 @@ class Classifier {
       : config_(config), health_(health) {}
 
   void add_whole(const Gpu& gpu) { out.by_name[name_of(gpu)].push_back(device_of(gpu, health_)); }
+
+  // Whether it is whole, or in instances, is not known.
+  void add_unread(const Gpu& gpu) {
+    add_whole(gpu);
+    out.objections.emplace(gpu.uuid.value, unread_layout(gpu));
+  }
 
   // Strategy single: every instance is a "gpu".
   void add_instances_as_gpus(const Gpu& gpu) {
@@ -77,6 +93,8 @@ class Classifier {
     if (!gpu.mig_refused.empty()) {
       out.withheld.try_emplace(ResourceName{"nvidia.com/mig-*"},
                                fmt::format("{}; {}", refused_instances(gpu), kMigRemedy));
+    } else if (is_unread(gpu)) {
+      out.withheld.try_emplace(ResourceName{"nvidia.com/mig-*"}, unread_layout(gpu));
     } else if (gpu.mig_instances.empty()) {
       warn(
           "GPU {} ({}) has MIG enabled and no MIG instances, so it offers nothing; create "
@@ -167,10 +185,11 @@ std::vector<const Gpu*> usable(const gpu::Machine& machine, Classifier& classifi
 }
 
 // Why strategy single cannot offer these GPUs, and what to do; empty: it can. It needs MIG on all
-// GPUs of the node or on none, and one MIG profile everywhere.
-std::string not_uniform(const std::vector<const Gpu*>& gpus) {
+// GPUs of the node or on none, and one MIG profile everywhere, as far as that can be read.
+std::string not_uniform(std::vector<const Gpu*> gpus) {
   constexpr const char* kHint =
       "give every GPU of the node the same MIG layout, or set migStrategy to mixed";
+  std::erase_if(gpus, [](const Gpu* gpu) { return is_unread(*gpu); });
   const MigInstance* first = nullptr;
   for (const Gpu* gpu : gpus) {
     if (!gpu->mig_enabled()) continue;
@@ -208,12 +227,14 @@ DeviceClasses device_classes(const gpu::Machine& machine, const config::Config& 
     }
   }
   for (const Gpu* gpu : gpus) {
-    if (strategy == MigStrategy::kNone || !gpu->mig_enabled()) {
-      classifier.add_whole(*gpu);
-    } else if (strategy == MigStrategy::kSingle) {
-      classifier.add_instances_as_gpus(*gpu);
-    } else {
+    if (strategy == MigStrategy::kMixed && gpu->mig_enabled()) {
       classifier.add_instances_by_profile(*gpu);
+    } else if (strategy != MigStrategy::kNone && is_unread(*gpu)) {
+      classifier.add_unread(*gpu);
+    } else if (strategy == MigStrategy::kNone || !gpu->mig_enabled()) {
+      classifier.add_whole(*gpu);
+    } else {
+      classifier.add_instances_as_gpus(*gpu);
     }
   }
   classifier.warn_of_idle_patterns();

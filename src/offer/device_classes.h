@@ -17,6 +17,8 @@ struct DeviceClasses {
   // Devices by GPU index, then MIG slot. A device is in one class only.
   std::map<config::ResourceName, std::vector<Device>> by_name;
   std::vector<std::string> warnings;
+  // Devices that cannot be offered, by their UUID, and why.
+  std::map<std::string, std::string> objections;
   // What has no devices here, and why: instances that this process may not see; for strategy
   // `single` all that a machine has whose MIG layout is not uniform, in NVIDIA's phrases.
   std::map<config::ResourceName, std::string> withheld;

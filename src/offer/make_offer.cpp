@@ -125,11 +125,11 @@ std::map<ResourceName, Gathered> gather(const DeviceClasses& classes, const Clai
       const Claim* claim = claims.find(device);
       const ResourceName& name = claim == nullptr ? base : claim->advertised;
       Gathered& gathered = out.try_emplace(name, Gathered{base, {}}).first->second;
-      if (claim == nullptr) {
-        gathered.devices.push_back({device, 1, ""});
-      } else {
-        gathered.devices.push_back({device, claim->replicas, claim->objection});
-      }
+      Placed placed = {device, 1, ""};
+      if (claim != nullptr) placed = {device, claim->replicas, claim->objection};
+      const auto objection = classes.objections.find(device.uuid);
+      if (objection != classes.objections.end()) placed.objection = objection->second;
+      gathered.devices.push_back(std::move(placed));
     }
   }
   // Two classes may have one name now, so the devices are sorted back into the order of the

@@ -299,6 +299,38 @@ TEST(MigSingle, InstancesThatTheDriverDoesNotTellAreNoWrongLayout) {
   EXPECT_THAT(offer.withheld[0].reason, HasSubstr("mig.monitor=true"));
 }
 
+TEST(MigUnread, IsOneGpusTrouble) {
+  struct UnreadRow {
+    MigStrategy strategy;
+    gpu::Machine machine;  // of its GPUs the last cannot be read
+    std::string offered;
+    std::string withheld;
+  };
+  const auto cut = [](int index) { return a100_40gb(index).mig({"3g.20gb", "3g.20gb"}); };
+  const std::vector<UnreadRow> rows = {
+      {MigStrategy::kNone, machine_of({l20(0), l20(1)}), "gpu=2", ""},
+      {MigStrategy::kSingle, machine_of({l20(0), l20(1)}), "gpu=1", "nvidia.com/gpu"},
+      {MigStrategy::kMixed, machine_of({l20(0), l20(1)}), "gpu=1", "nvidia.com/gpu"},
+      {MigStrategy::kSingle, machine_of({cut(0), a100_40gb(1)}), "gpu=2", "nvidia.com/gpu"},
+      {MigStrategy::kMixed, machine_of({cut(0), a100_40gb(1)}), "mig-3g.20gb=2", "nvidia.com/gpu"},
+      {MigStrategy::kSingle, machine_of({cut(0), a100_40gb(1).mig()}), "gpu=2", "nvidia.com/gpu"},
+      {MigStrategy::kMixed, machine_of({cut(0), a100_40gb(1).mig()}), "mig-3g.20gb=2",
+       "nvidia.com/mig-*"},
+      {MigStrategy::kSingle, machine_of({a100_40gb(0)}), "", "nvidia.com/gpu"},
+  };
+  for (auto row : rows) {
+    SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(row.strategy), row.offered));
+    row.machine.gpus.back().mig_unread = "Unknown Error";
+    const Offer offer = offered(row.machine, with_mig(row.strategy));
+    EXPECT_EQ(summary(offer), row.offered);
+    ASSERT_THAT(offer.withheld, SizeIs(row.withheld.empty() ? 0 : 1));
+    if (row.withheld.empty()) continue;
+    EXPECT_EQ(offer.withheld[0].name.value, row.withheld);
+    EXPECT_THAT(offer.withheld[0].reason, HasSubstr("does not tell the MIG layout of GPU "));
+    EXPECT_THAT(offer.withheld[0].reason, HasSubstr("Unknown Error; "));
+  }
+}
+
 struct SingleRow {
   std::string name;
   gpu::Machine machine;

@@ -93,6 +93,23 @@ TEST(NvmlMig, InstancesThatTheDriverDoesNotTell) {
               ::testing::HasSubstr("nvmlDeviceGetMigDeviceHandleByIndex: 4"));
 }
 
+TEST(NvmlMig, WhatCouldNotBeReadIsNoLayout) {
+  for (const char* function :
+       {"nvmlDeviceGetMigMode", "nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetAttributes_v2"}) {
+    SCOPED_TRACE(function);
+    test::SimMachine sim(test::a100_machine(1, kLayout));
+    sim.fail(function, kUnknown);
+    Reader reader(Connection::make(sim.options()));
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(reader.read()->gpus[0].mig_unread, HasSubstr(function));
+    sim.heal();
+    const auto known = reader.read()->gpus[0];
+    EXPECT_EQ(known.mig_unread, "");
+    EXPECT_THAT(known.mig_instances, SizeIs(4));
+    sim.fail(function, kUnknown);
+    EXPECT_EQ(reader.read()->gpus[0], known) << "what was read stays";
+  }
+}
+
 TEST(NvmlMig, DeviceNodesFromMigMinors) {
   test::SimMachine sim(test::a100_machine(1, "    mig: {enabled: true, instances: [1g.5gb]}\n"));
   Reader reader(Connection::make(sim.options()));

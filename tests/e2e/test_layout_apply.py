@@ -88,6 +88,22 @@ def four(machine):
     return one
 
 
+def test_a_gpu_whose_mode_is_not_told_is_not_passed_over(machine):
+    box = machine("a100-40gb-x4")
+    wish = [{"devices": "all", "mig-enabled": True, "mig-devices": {"3g.20gb": 2}}]
+    box.layouts.write_text(json.dumps({"version": "v1", "mig-configs": {"halves": wish}}))
+    box.sim("fault", "fail", "--function", "nvmlDeviceGetMigMode", "--error", "UNKNOWN", "--gpu", 1)
+    told = "Unknown Error (nvmlDeviceGetMigMode: 999)"
+    assert told in box.apply("halves", "--yes", rc=3).stderr
+    assert told in box.layout("assert", "-f", box.layouts, "-c", "halves", rc=3).stderr
+    assert told in box.layout("export", rc=3).stderr
+    shown = box.layout("show", rc=None)
+    assert shown.returncode != 0 and told in shown.stdout + shown.stderr
+    assert "no MIG" not in shown.stdout
+    box.sim("clear")
+    assert box.has() == [None] * 4, "nothing was changed"
+
+
 def test_every_layout_of_the_scenario(four):
     assert four.has() == [None] * 4
     for name, expected in (

@@ -7,6 +7,7 @@ import pytest
 from node import GPU, Node
 from programs import ROOT, wait_until
 from test_health import MIXED
+from test_mig_strategies import cut
 
 REPORTS = ROOT / "tests" / "data" / "reports"
 LIBRARY = f"--limit-library={ROOT / 'build' / 'lib' / 'libtranche-limit.so'}"
@@ -65,8 +66,8 @@ def test_more_than_kubelet_can_be_told_of_is_withheld(node, machine, replicas):
     agent.wait_log(withheld, after=start)
 
 
-@pytest.mark.parametrize("cut", [(), ("1g.5gb", "2g.10gb")], ids=["gone", "mixed"])
-def test_instances_of_a_layout_that_single_cannot_offer_are_not_handed_out(node, cut):
+@pytest.mark.parametrize("profiles", [(), ("1g.5gb", "2g.10gb")], ids=["gone", "mixed"])
+def test_instances_of_a_layout_that_single_cannot_offer_are_not_handed_out(node, profiles):
     here = node("a100-40gb")
     here.sim("mig", "enable")
     here.sim("reset")
@@ -76,14 +77,31 @@ def test_instances_of_a_layout_that_single_cannot_offer_are_not_handed_out(node,
     agent = here.agent("--mig-strategy=single", "--machine-interval=50ms", labels="true")
     here.kubelet.wait(GPU, allocatable=2)
     here.sim("mig", "destroy", "--all")
-    for profile in cut:
+    for profile in profiles:
         here.sim("mig", "create", "--profile", profile)
     # On the way there may be one of the first profile alone, which is offered.
-    agent.wait_log("more than one MIG device type" if cut else "no MIG devices configured")
+    agent.wait_log("more than one MIG device type" if profiles else "no MIG devices configured")
     here.kubelet.wait(GPU, allocatable=0)
     wanted = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-INVALID", "nvidia.com/mig.capable": "true"}
     wait_until(lambda: wanted.items() <= here.labels().items(), f"the labels say so: {here.labels()}")
     wait_until(lambda: ready(here)[0] == 1, "it is not ready")
+
+
+@pytest.mark.parametrize("function", ["nvmlDeviceGetMigMode", "nvmlDeviceGetMaxMigDeviceCount"])
+@pytest.mark.parametrize("strategy, resource", [("single", GPU), ("mixed", "nvidia.com/mig-3g.20gb")])
+def test_a_gpu_whose_layout_is_not_told_leaves_the_others(node, function, strategy, resource):
+    here = node("a100-40gb-x4")
+    for gpu in range(4):
+        cut(here, gpu, "3g.20gb", "3g.20gb")
+    here.sim("fault", "fail", "--function", function, "--error", "UNKNOWN", "--gpu", 1)
+    here.features.mkdir()
+    agent = here.agent(f"--mig-strategy={strategy}", "--machine-interval=50ms", labels="true")
+    here.kubelet.wait(resource, capacity=6, allocatable=6)
+    agent.wait_log(f"not advertising .*the driver does not tell the MIG layout of GPU 1 .*{function}")
+    wait_until(lambda: here.labels().get(f"{resource}.count") == "6", f"the labels say so: {here.labels()}")
+    assert len(here.kubelet.node()) == 1
+    here.sim("clear")
+    here.kubelet.wait(resource, capacity=8, allocatable=8)
 
 
 def test_files_that_cannot_be_written_leave_the_labels(node):

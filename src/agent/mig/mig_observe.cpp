@@ -25,7 +25,8 @@ std::vector<gpu::GpuUuid> gpus_of(const mig::Layout& layout) {
 }
 
 bool answers(const gpu::Gpu& gpu) {
-  return gpu.presence == gpu::Presence::kPresent && gpu.mig_refused.empty();
+  return gpu.presence == gpu::Presence::kPresent && gpu.mig_refused.empty() &&
+         gpu.mig_unread.empty();
 }
 
 mig::Journal journal_of(const MigPlan& plan) {
