@@ -15,7 +15,9 @@ Gpu with_presence(Gpu old, Presence presence, std::string reason) {
 }  // namespace
 
 Bytes Gpu::usable_memory() const {
-  return Bytes::from_mib(Bytes{memory.value - std::min(memory.value, reserved.value)}.mib());
+  if (memory.value == 0) return {};
+  const auto left = Bytes{memory.value - std::min(memory.value, reserved.value)}.mib();
+  return Bytes::from_mib(std::max<std::uint64_t>(left, 1));
 }
 
 const Gpu* find_gpu(const Machine& machine, const GpuUuid& uuid) {

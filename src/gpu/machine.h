@@ -93,7 +93,7 @@ struct Gpu {
   std::string presence_reason;  // text for people; empty when kPresent
 
   bool mig_enabled() const { return mig_mode == MigMode::kEnabled; }
-  // What programs can have together, in whole MiB: what is divided among them. 0: not known.
+  // What programs can have together, in whole MiB, at least 1: what is divided. 0: not known.
   Bytes usable_memory() const;
   bool operator==(const Gpu&) const = default;
 };

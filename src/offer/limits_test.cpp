@@ -363,6 +363,20 @@ TEST(OfferLimits, APartOfUnknownMemoryIsNotPromised) {
   EXPECT_THAT(offered(limited(strict(NoLimit{})), hardware).withheld, IsEmpty());
 }
 
+TEST(OfferLimits, OfAGpuThatIsAllTheDriversNothingIsPromised) {
+  auto hardware = machine();
+  for (const std::uint64_t reserved : {1000, 2000}) {
+    hardware.gpus[0].reserved = Bytes::from_mib(reserved);
+    for (const config::MemoryLimit& memory :
+         {config::MemoryLimit{config::EqualPart{}}, config::MemoryLimit{config::Percent{250}},
+          config::MemoryLimit{Bytes::from_mib(100)}}) {
+      const auto offer = offered(limited(strict(memory)), hardware);
+      ASSERT_THAT(offer.withheld, SizeIs(1)) << config::to_text(memory);
+      EXPECT_THAT(offer.withheld[0].reason, HasSubstr("lower `"));
+    }
+  }
+}
+
 TEST(OfferLimits, OneDeviceThatIsTooSmallLeavesTheOthers) {
   const auto offer = offered(limited(strict(gib(8)), 4), machine_of({l20(0), t4(1)}));
   EXPECT_EQ(summary(offer), "gpu=4");
