@@ -102,8 +102,7 @@ TEST(Pool, WhatIsDividedIsWhatProgramsCanHave) {
 }
 
 TEST(Pool, AGpuWhoseMigLayoutCouldNotBeReadIsNeitherWholeNorCut) {
-  auto machine =
-      with_geometry(test::machine_of({test::a100_40gb(0), test::a100_40gb(1)}), "a100-40gb");
+  auto machine = with_geometry(test::machine_of({test::h100(0), test::h100(1)}), "h100-80gb");
   machine.gpus[0].mig_unread = "Unknown Error";
   EXPECT_THAT(names_of(make_pool(machine, {}).gpus), ElementsAre("gpu-1"));
   const auto cut = make_pool(machine, partitionable(machine));

@@ -91,7 +91,7 @@ TEST(Gpu, WhatTheDriverKeepsIsNotUsable) {
   constexpr std::uint64_t kMiB = 1U << 20U;
   for (const auto& c : {Case{"nothing", 100 * kMiB, 0, 100}, Case{"some", 100 * kMiB, 7 * kMiB, 93},
                         Case{"rounded down", 100 * kMiB, 7 * kMiB + 1, 92},
-                        Case{"not known", 0, 7 * kMiB, 0}, Case{"more than all", 5, 7 * kMiB, 0}}) {
+                        Case{"not known", 0, 7 * kMiB, 0}, Case{"more than all", 5, 7 * kMiB, 1}}) {
     Gpu gpu;
     gpu.memory = {c.memory};
     gpu.reserved = {c.reserved};
