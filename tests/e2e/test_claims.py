@@ -207,8 +207,11 @@ def test_claims_get_what_mps_serves_as_its_clients(server, shared):
     server.wait(lambda: notes(server, shared.name, "MpsGrantStale"), "the Event")
     [note] = notes(server, shared.name, "MpsGrantStale")
     assert "default/mps-first, default/mps-second" in note
-    wait_until(lambda: claims.part(first).get("permille") == 250, "the limiter has the compute again")
-    assert claims.part(second)["permille"] == 500
+    for one, permille in ((first, 250), (second, 500)):
+        wait_until(
+            lambda one=one, permille=permille: claims.part(one).get("permille") == permille,
+            "the limiter has the compute again",
+        )
     for one in (first, second):
         claims.unprepare(one)
     claims.forget(first, second)
