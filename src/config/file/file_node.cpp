@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/edit_distance.h"
+#include "base/letter_case.h"
 #include "config/file/fields.h"
 #include "config/flags/values.h"
 
@@ -13,13 +14,6 @@ namespace {
 
 // What a message shows of a key that may be anything.
 constexpr std::size_t kShownKey = 60;
-
-bool same_without_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
 
 // "sharing.mps.resources[3].name" -> "sharing.mps.resources[].name"
 std::string without_indices(std::string_view path) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/edit_distance.h"
+#include "base/letter_case.h"
 #include "config/file/load.h"
 #include "explain/lint/config_offers.h"
 #include "explain/lint/parted_layouts.h"
@@ -28,8 +29,6 @@ constexpr std::size_t kMostWishes = 1000;
 
 constexpr std::array<std::string_view, 5> kConfigKeys = {"flags", "sharing", "resources", "imex",
                                                          "tranche"};
-
-bool same_without_case(std::string_view a, std::string_view b) { return edit_distance(a, b) == 0; }
 
 // The agent reads keys without case.
 const yaml::Node* find_key(const yaml::Node& map, std::string_view key) {
