@@ -43,7 +43,9 @@ struct Named {
 
   void add(const std::optional<std::vector<int>>& devices) {
     all = all || !devices;
-    for (const int index : devices.value_or(std::vector<int>())) indices.set(index);
+    for (const int index : devices.value_or(std::vector<int>())) {
+      indices.set(static_cast<std::size_t>(index));
+    }
   }
 };
 
@@ -60,7 +62,8 @@ Filters filters_of(const PartedEntry& entry) {
 bool is_hidden(const PartedEntry& entry, const Named& any, const Named& alike) {
   if (any.all || alike.all) return true;
   return entry.devices && std::ranges::all_of(*entry.devices, [&](int index) {
-           return any.indices.test(index) || alike.indices.test(index);
+           const auto bit = static_cast<std::size_t>(index);
+           return any.indices.test(bit) || alike.indices.test(bit);
          });
 }
 
