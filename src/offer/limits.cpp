@@ -126,16 +126,6 @@ std::string objection_to_borrowing(const Limits& rules, const Device& device, in
                      name_of(device));
 }
 
-// CUDA takes one instance of such a GPU, which is no device that the limiter knows.
-std::string objection_to_mig_mode(const Limits& rules, const gpu::Machine& machine,
-                                  const Device& device, int replicas) {
-  const auto* gpu = device.mig ? nullptr : gpu::find_gpu(machine, {device.gpu_uuid});
-  if (!rules.holds() || gpu == nullptr || !gpu->mig_enabled()) return {};
-  if (!memory_part(rules.memory, device, replicas) && share(rules, 1, replicas) == 1000) return {};
-  return fmt::format("{} is in MIG mode; set migStrategy to mixed or single, or disable MIG",
-                     name_of(device));
-}
-
 std::string names_of(const Offer& offer) {
   std::vector<std::string_view> names;
   names.reserve(offer.resources.size() + offer.withheld.size());
@@ -219,11 +209,9 @@ std::string objection(const Limits& rules, const Device& device, int replicas) {
   return {};
 }
 
-std::string limits_objection(const config::LimitTable& table, const gpu::Machine& machine,
-                             const config::ResourceName& name, const Device& device, int replicas) {
-  const auto& rules = table.of(name);
-  auto why = objection_to_mig_mode(rules, machine, device, replicas);
-  if (why.empty()) why = objection(rules, device, replicas);
+std::string limits_objection(const config::LimitTable& table, const config::ResourceName& name,
+                             const Device& device, int replicas) {
+  const auto why = objection(table.of(name), device, replicas);
   if (why.empty()) return {};
   const auto* entry = table.find(name);
   return fmt::format("its limits (line {}) cannot be kept: {}",

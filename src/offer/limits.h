@@ -25,10 +25,9 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer, std::span<cons
 // they can.
 std::string objection(const config::Limits& rules, const Device& device, int replicas);
 
-// The same by the rules for the resource of that name, with the line at which they stand. Nor can
-// they be enforced on a whole GPU in MIG mode (migStrategy none).
-std::string limits_objection(const config::LimitTable& table, const gpu::Machine& machine,
-                             const config::ResourceName& name, const Device& device, int replicas);
+// The same by the rules for the resource of that name, with the line at which they stand.
+std::string limits_objection(const config::LimitTable& table, const config::ResourceName& name,
+                             const Device& device, int replicas);
 
 // Fills in the limits of each resource, and the memory enforcer of each device: none of which has a
 // limits_objection(). Entries about resources that are not there give warnings, and so do enforcers

@@ -363,20 +363,6 @@ TEST(OfferLimits, APartOfUnknownMemoryIsNotPromised) {
   EXPECT_THAT(offered(limited(strict(NoLimit{})), hardware).withheld, IsEmpty());
 }
 
-TEST(OfferLimits, AGpuInMigModeThatIsOfferedWholeCannotBeDivided) {
-  auto hardware = machine(2);
-  hardware.gpus[1].mig_mode = gpu::MigMode::kEnabled;
-  const auto offer = offered(limited(strict()), hardware);
-  ASSERT_THAT(offer.resources, SizeIs(1));
-  EXPECT_THAT(offer.resources[0].devices, SizeIs(1));
-  ASSERT_THAT(offer.withheld, SizeIs(1));
-  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("GPU 1 (" + gpu_uuid(1) + ") is in MIG mode"));
-  EXPECT_THAT(offered(limited(account(strict())), hardware).withheld, IsEmpty());
-  EXPECT_THAT(offered(limited(strict(), 1), hardware).withheld, IsEmpty()) << "nothing is divided";
-  EXPECT_THAT(offered(limited(strict(mib(500)), 1), hardware).withheld, SizeIs(1));
-  EXPECT_THAT(offered(limited(strict(NoLimit{}, Percent{500}), 1), hardware).withheld, SizeIs(1));
-}
-
 TEST(OfferLimits, OfAGpuThatIsAllTheDriversNothingIsPromised) {
   auto hardware = machine();
   for (const std::uint64_t reserved : {1000, 2000}) {

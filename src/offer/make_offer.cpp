@@ -229,7 +229,7 @@ Offer make_offer(const gpu::Machine& machine, const config::Config& config,
   for (auto& [name, gathered] : gather(classes, claims)) {
     for (Placed& placed : gathered.devices) {
       if (!placed.objection.empty()) continue;
-      placed.objection = limits_objection(limits, machine, name, placed.device, placed.replicas);
+      placed.objection = limits_objection(limits, name, placed.device, placed.replicas);
     }
     withhold(name, gathered, offer.withheld);
     if (gathered.devices.empty()) continue;

@@ -104,19 +104,6 @@ def test_a_gpu_whose_layout_is_not_told_leaves_the_others(node, function, strate
     here.kubelet.wait(resource, capacity=8, allocatable=8)
 
 
-def test_limits_of_a_gpu_in_mig_mode_that_is_offered_whole_are_not_promised(node):
-    here = node("a100-40gb-x4")
-    cut(here, 1, "3g.20gb")
-    config = (REPORTS / "10-memory-not-told" / "config.yaml").read_text()
-    agent = here.agent(LIBRARY, "--machine-interval=50ms", config=config)
-    here.kubelet.wait(GPU, capacity=12, allocatable=12)
-    agent.wait_log("not advertising GPU 1 .* of nvidia.com/gpu: its limits .* cannot be kept: GPU 1 .* is in MIG mode")
-    here.sim("mig", "destroy", "--gpu", 1, "--all")
-    here.sim("mig", "disable", "--gpu", 1)
-    here.sim("reset", "--gpu", 1)
-    here.kubelet.wait(GPU, capacity=16, allocatable=16)
-
-
 def test_files_that_cannot_be_written_leave_the_labels(node):
     """CDI files hold up what names them, and nothing else."""
     here = node("a100-40gb-mig")
