@@ -178,6 +178,19 @@ void withhold(Offer& offer, const std::string& reason, auto is_concerned) {
   });
 }
 
+// CUDA takes one instance of such a GPU, which is no device that the limiter knows.
+void warn_of_mig_mode(const gpu::Machine& machine, const ResourceOffer& resource, Offer& offer) {
+  for (const auto& device : resource.devices) {
+    const auto* gpu = device.mig ? nullptr : gpu::find_gpu(machine, {device.gpu_uuid});
+    if (gpu == nullptr || !gpu->mig_enabled()) continue;
+    offer.warnings.push_back(
+        fmt::format("{} is in MIG mode and is offered whole: CUDA uses one of its instances, which "
+                    "the limits of {} do not reach; set migStrategy to mixed or single, or disable "
+                    "MIG",
+                    name_of(device), resource.name.value));
+  }
+}
+
 }  // namespace
 
 std::string objection(const Limits& rules, const Device& device, int replicas) {
@@ -263,6 +276,9 @@ void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, 
   for (const ResourceOffer& resource : offer.resources) {
     if (resource.limits && !resource.limits->instead.empty()) {
       offer.warnings.push_back(resource.limits->instead);
+    }
+    if (resource.limits && resource.limits->rules.holds()) {
+      warn_of_mig_mode(machine, resource, offer);
     }
   }
 }

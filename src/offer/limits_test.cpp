@@ -363,6 +363,19 @@ TEST(OfferLimits, APartOfUnknownMemoryIsNotPromised) {
   EXPECT_THAT(offered(limited(strict(NoLimit{})), hardware).withheld, IsEmpty());
 }
 
+TEST(OfferLimits, OfAGpuInMigModeThatIsOfferedWholeAreToldNotToHold) {
+  auto hardware = machine(2);
+  hardware.gpus[1].mig_mode = gpu::MigMode::kEnabled;
+  EXPECT_THAT(
+      offered(limited(strict()), hardware).warnings,
+      ::testing::Contains(HasSubstr("GPU 1 (" + gpu_uuid(1) +
+                                    ") is in MIG mode and is offered "
+                                    "whole: CUDA uses one of its instances, which the limits "
+                                    "of nvidia.com/gpu do not reach")));
+  EXPECT_THAT(offered(limited(account(strict())), hardware).warnings,
+              ::testing::Not(::testing::Contains(HasSubstr("do not reach"))));
+}
+
 TEST(OfferLimits, OfAGpuThatIsAllTheDriversNothingIsPromised) {
   auto hardware = machine();
   for (const std::uint64_t reserved : {1000, 2000}) {
