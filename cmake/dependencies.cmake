@@ -23,7 +23,7 @@ else()
 endif()
 
 # The API server's client (docs/decisions/0007-kubernetes-client.md). Headers alone: the library is
-# loaded when it is needed (src/kube/curl_library.h).
+# loaded when it is needed (src/kubernetes/kube/curl_library.h).
 pkg_check_modules(TRANCHE_CURL REQUIRED libcurl)
 add_library(tranche_curl INTERFACE)
 target_include_directories(tranche_curl SYSTEM INTERFACE ${TRANCHE_CURL_INCLUDE_DIRS})
@@ -31,7 +31,7 @@ target_link_libraries(tranche_curl INTERFACE ${CMAKE_DL_LIBS})
 
 # The HTTPS server (docs/decisions/0037-webhook.md). libevent as archives: as shared objects every
 # process of the program would load them, and the webhook is a part of one. OpenSSL's headers alone:
-# it is loaded when it is needed (src/http/openssl_library.h).
+# it is loaded when it is needed (src/common/http/openssl_library.h).
 find_path(TRANCHE_OPENSSL_INCLUDE openssl/ssl.h REQUIRED)
 find_path(TRANCHE_EVENT_INCLUDE event2/http.h REQUIRED)
 add_library(tranche_https INTERFACE)

@@ -1,4 +1,23 @@
-# A room is one folder of src/: one library, one unit-test program, one entry in the layer rules.
+# A room is one folder of a wing of src/: one library, one unit-test program, one line of src/rooms.list.
+
+# The rooms in the order of the list: TRANCHE_ROOMS, and for each TRANCHE_FOLDER_<room>, relative to src/.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/rooms.list)
+file(STRINGS ${CMAKE_SOURCE_DIR}/src/rooms.list lines REGEX "^[a-z]+/[a-z]+:")
+set(TRANCHE_ROOMS)
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "^([a-z]+)/([a-z]+):" match "${line}")
+  list(APPEND TRANCHE_ROOMS ${CMAKE_MATCH_2})
+  set(TRANCHE_FOLDER_${CMAKE_MATCH_2} ${CMAKE_MATCH_1}/${CMAKE_MATCH_2})
+endforeach()
+
+# tranche_room_folder(<variable> <name>): where a room stands, or a room inside one ("agent/loop").
+function(tranche_room_folder variable name)
+  string(REGEX MATCH "^([^/]+)(.*)$" match ${name})
+  if(NOT DEFINED TRANCHE_FOLDER_${CMAKE_MATCH_1})
+    message(FATAL_ERROR "src/rooms.list has no room '${CMAKE_MATCH_1}'")
+  endif()
+  set(${variable} ${CMAKE_SOURCE_DIR}/src/${TRANCHE_FOLDER_${CMAKE_MATCH_1}}${CMAKE_MATCH_2} PARENT_SCOPE)
+endfunction()
 
 # tranche_room(<name> [DEPENDS room...] [PRIVATE target...] [ROOMS folder...] [TEST_LINK target...]
 #              [LABELS label...] [SHARDS count])
@@ -11,7 +30,7 @@
 #   who links the outer room does not reach them. Their tests run in <name>_test.
 function(tranche_room name)
   cmake_parse_arguments(ROOM "" "SHARDS" "DEPENDS;PRIVATE;ROOMS;TEST_LINK;LABELS" ${ARGN})
-  set(dir ${CMAKE_SOURCE_DIR}/src/${name})
+  tranche_room_folder(dir ${name})
   string(REPLACE "/" "_" id ${name})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cpp)
   set(tests ${sources})
@@ -55,12 +74,17 @@ endfunction()
 
 # rooms/<id>/<name>: a link to the folder; of a room with rooms inside, links to its headers alone.
 function(tranche_room_headers id name rooms)
-  set(dir ${CMAKE_SOURCE_DIR}/src/${name})
+  tranche_room_folder(dir ${name})
   set(place ${CMAKE_BINARY_DIR}/rooms/${id}/${name})
   get_filename_component(above ${place} DIRECTORY)
   file(MAKE_DIRECTORY ${above})
   if(NOT rooms)
-    if(NOT IS_SYMLINK ${place})
+    # A link of a build before may lead to where the room stood then.
+    set(leads_to)
+    if(IS_SYMLINK ${place})
+      file(READ_SYMLINK ${place} leads_to)
+    endif()
+    if(NOT leads_to STREQUAL dir)
       file(REMOVE_RECURSE ${place})
       file(CREATE_LINK ${dir} ${place} SYMBOLIC)
     endif()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes src/interpose/symbols.def: the driver's symbols that the limiter stands before, with their binary interface.
+"""Makes src/container/interpose/symbols.def: the driver's symbols that the limiter stands before, with their binary interface.
 
-    tools/cuda_hooks.py INCLUDE_FOLDER > src/interpose/symbols.def
+    tools/cuda_hooks.py INCLUDE_FOLDER > src/container/interpose/symbols.def
 
 INCLUDE_FOLDER holds NVIDIA's cudaTypedefs.h (Python package nvidia-cuda-runtime, pinned in tests/requirements.txt;
 a test compares). Taken from it are names, numbers and what machine type each parameter has; hooks.def says which
@@ -99,7 +99,7 @@ def line(kind: str, symbol: str, name: str, version: int, twin: bool, written: l
 
 
 def table(include: pathlib.Path) -> str:
-    classes = dict(re.findall(r"^HOOK\((\w+), (\w+)\)$", (ROOT / "src/interpose/hooks.def").read_text(), re.M))
+    classes = dict(re.findall(r"^HOOK\((\w+), (\w+)\)$", (ROOT / "src/container/interpose/hooks.def").read_text(), re.M))
     all_interfaces = interfaces(include)
     lines = []
     for name, twin, version in sorted(all_interfaces):

@@ -10,86 +10,13 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import rooms  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-PURE_BASE = {"base"}
-FOUNDATION = {"base", "values", "gpu", "cluster"}
-CORE = FOUNDATION | {"config"}
-HEART = CORE | {"offer", "mig", "limit", "topology"}
-NEEDS = HEART | {"mps", "cdi", "labels", "sizing", "placement", "cost"}
-PURE = NEEDS | {"explain", "rollout"}
-ADAPTERS = {"nvml", "host", "kube", "kubelet", "http", "tenant"}
-SERVICES = {"deviceplugin", "dra", "metrics", "admission", "web"}
-WIRING = {"agent", "arbiter", "controller", "cli"}
-
-# room -> rooms it may include (itself is always allowed)
-ALLOWED = {"base": set(), "config": FOUNDATION}
-ALLOWED |= {room: PURE_BASE for room in ("values", "gpu", "cluster")}
-ALLOWED |= {room: CORE for room in ("offer", "mig", "limit", "topology")}
-ALLOWED |= {room: HEART for room in ("mps", "cdi", "labels", "sizing", "placement", "cost")}
-ALLOWED |= {"explain": NEEDS, "rollout": NEEDS | {"explain"}}
-ALLOWED |= {room: CORE for room in ADAPTERS}
-ALLOWED |= {room: PURE for room in SERVICES}
-# Values in, values out: what serves it on the wire stands in the wiring. So lint may ask it what
-# becomes of a manifest.
-ALLOWED["admission"] = CORE
-ALLOWED["explain"] = NEEDS | {"admission"}
-# The wiring rooms make adapters, and none of them includes another, but for the command line, which
-# starts them.
-ALLOWED |= {room: PURE | ADAPTERS | SERVICES | {"process"} for room in WIRING}
-ALLOWED["cli"] |= WIRING
-ALLOWED["interpose"] = set()
-ALLOWED["load"] = PURE_BASE
-ALLOWED["hook"] = {"base", "values", "limit"}
-ALLOWED["process"] = PURE_BASE
-
-# Rooms inside a room: inner room -> inner rooms of the same outer one that it may include. Beyond
-# that an inner room may what the outer one may. It may not include the outer room's own files,
-# which stand above it, unless the outer room's name is in the list, where it is the inner room that
-# stands above.
-INNER = {
-    "arbiter/kernel": {"arbiter"},
-    "arbiter/hook": {"arbiter"},
-    "arbiter/pause": {"arbiter"},
-    "arbiter/run": {"arbiter", "arbiter/kernel", "arbiter/hook", "arbiter/pause"},
-    "admission/quota": {"admission"},
-    "agent/loop": set(),
-    "agent/node": set(),
-    "agent/hardware": set(),
-    "agent/plugins": {"agent/loop"},
-    "agent/promises": {"agent/loop", "agent/node"},
-    "agent/health": {"agent/loop", "agent/node"},
-    "agent/serving": {"agent/loop", "agent/node", "agent/plugins"},
-    "agent/config": {"agent/node"},
-    "agent/labels": {"agent/loop", "agent/node"},
-    "agent/limits": {"agent/loop", "agent/node", "agent/plugins"},
-    "agent/mig": {"agent/loop", "agent/node", "agent/serving"},
-    "agent/mps": {"agent/config", "agent/hardware", "agent/loop", "agent/node"},
-    "agent/dra": {"agent/limits", "agent/loop", "agent/plugins"},
-    "agent/cleanup": {"agent/config", "agent/labels", "agent/limits", "agent/node"},
-    "agent/compat": {"agent/config", "agent/labels", "agent/node"},
-    "cluster/snapshot": {"cluster"},
-    "explain/lint": set(),
-    "config/flags": {"config"},
-    "config/file": {"config", "config/flags"},
-    "config/programs": {"config", "config/flags", "config/file"},
-}
-
-# One room a protocol, by the list that CMake and C++ read.
-PROTOCOLS = (ROOT / "src" / "mps" / "protocols.def").read_text()
-INNER |= {f"mps/{name}": {"mps"} for name in re.findall(r"^PROTOCOL\((\w+)\)", PROTOCOLS, re.M)}
-
-# single headers allowed beyond the rooms above
-ALLOWED_FILES = {
-    "interpose": {"limit/wire.h", "limit/part_format.h", "values/enforcement.h"},
-    "tenant": {"limit/wire.h"},
-    # Generated from kubelet's interfaces, and the server on a socket in its folders; owned by
-    # kubelet/, spoken by the services too.
-    **{
-        room: {"kubelet/proto/", "kubelet/socket_server.h", "kubelet/server_call.h"}
-        for room in SERVICES - {"admission"}
-    },
-}
+ROOMS = rooms.read()
+ALLOWED, ALLOWED_FILES, INNER = ROOMS.allowed, ROOMS.allowed_files, ROOMS.inner
 
 # third-party header prefix -> places (room, or room/file suffix) that may include it
 OWNERS = {
@@ -149,22 +76,26 @@ def allowed(relative, room, header):
 
 
 def violations_of(path, source):
-    relative = path.relative_to(source).as_posix()
+    place = path.relative_to(source).as_posix()
+    relative = ROOMS.relative(path, source)
+    if relative is None:
+        yield f"src/{place}: stands in no room of src/rooms.list"
+        return
     room = relative.split("/", 1)[0]
-    if room not in ALLOWED:
-        yield f"src/{relative}: no room '{room}' in the plan of the house (tools/layers.py)"
+    if ROOMS.wings.get(room) != place.split("/", 1)[0]:
+        yield f"src/{place}: no room '{room}' stands there by src/rooms.list"
         return
     for header in INCLUDE.findall(path.read_text()):
         target = header.split("/", 1)[0]
-        if (source / target).is_dir() and "/" in header and not allowed(relative, room, header):
-            yield f"src/{relative}: {inner_room_of(relative) or room}/ may not include {header}"
+        if target in ALLOWED and "/" in header and not allowed(relative, room, header):
+            yield f"src/{place}: {inner_room_of(relative) or room}/ may not include {header}"
         if target in ("sim", "lab"):
-            yield f"src/{relative}: src/ may not include {header}; sim/ is reached by dlopen only"
+            yield f"src/{place}: src/ may not include {header}; sim/ is reached by dlopen only"
         for prefix, owners in OWNERS.items():
             if header.startswith(prefix) and not any(
                 relative.startswith(o) or relative.endswith(o) for o in owners
             ):
-                yield f"src/{relative}: {header} belongs to {' or '.join(owners)}"
+                yield f"src/{place}: {header} belongs to {' or '.join(owners)}"
 
 
 def is_test(path):
@@ -177,13 +108,20 @@ def unit_of(path):
     return (path.with_suffix("") if path.suffix in (".h", ".cpp") else path).as_posix()
 
 
+def name_of(path, source):
+    """As files include it: without the wing, where it stands in one."""
+    return pathlib.PurePosixPath(ROOMS.relative(path, source) or path.relative_to(source))
+
+
 def graphs_of(files, source):
     """Who needs whom, as {node: {node it needs: file that says so}}: of files, of folders."""
     units, folders = {}, {}
+    names = {path: name_of(path, source) for path in files}
+    there = set(names.values()) | {name_of(p, source) for p in source.rglob("*.def")}
     for path in (p for p in files if not is_test(p)):
-        relative = path.relative_to(source)
+        relative = names[path]
         for header in map(pathlib.PurePosixPath, INCLUDE.findall(path.read_text())):
-            if not (source / header).is_file():
+            if header not in there:
                 continue
             by_file = unit_of(relative), unit_of(header)
             by_folder = relative.parent.as_posix(), header.parent.as_posix()
@@ -248,7 +186,7 @@ def sim_violations_of(path, root):
         if target == "sim":
             own = rest.split("/", 1)[0] in SIM[room] | {room} or rest in SIM_FILES.get(room, ())
         else:
-            own = target == "base" or not (rest and (root / "src" / target).is_dir())
+            own = target == "base" or not (rest and target in ALLOWED)
         if not own:
             yield f"sim/{relative}: sim/{room}/ may not include {header}"
 

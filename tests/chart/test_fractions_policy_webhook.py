@@ -1,4 +1,4 @@
-"""The chart's policy makes of an object what the admission webhook's own code (src/admission/) makes of it."""
+"""The chart's policy makes of an object what the admission webhook's own code (src/kubernetes/admission/) makes of it."""
 
 import copy
 import json

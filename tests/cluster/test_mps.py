@@ -101,7 +101,7 @@ def test_the_arbiter_knows_the_servers_of_the_control_daemons(lab):
 
 
 R615 = "h100-r615"
-PROTOCOLS = (pathlib.Path(__file__).parents[2] / "src/mps/protocols.def").read_text().splitlines()
+PROTOCOLS = (pathlib.Path(__file__).parents[2] / "src/sharing/mps/protocols.def").read_text().splitlines()
 
 
 def protocol_3(replicas: int, **rules) -> str:

@@ -50,7 +50,7 @@ def line_of(call):
 def lines():
     """(place, line) of every warning and error with a text."""
     for path in sorted(SOURCE.rglob("*.cpp")):
-        room = path.relative_to(SOURCE).parts[0]
+        room = path.relative_to(SOURCE).parts[1]
         if room in OTHERS or re.search(r"_test\.cpp$", path.name):
             continue
         text = re.sub(r"^\s*//[^\n]*", "", path.read_text(), flags=re.M)
@@ -62,7 +62,7 @@ def lines():
 
 def limiter_lines():
     """(place, line) of what libtranche-limit.so writes to a program's stderr."""
-    for path in sorted((SOURCE / "interpose").glob("*.cpp")):
+    for path in sorted((SOURCE / "container" / "interpose").glob("*.cpp")):
         text = path.read_text()
         for match in re.finditer(r"\bsay\((?=\")", text):
             yield path.name, line_of(balanced(text, match.end()))

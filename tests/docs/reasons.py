@@ -1,4 +1,4 @@
-"""The list of conditions and Events (src/cluster/reasons.def), as the tests of the documentation
+"""The list of conditions and Events (src/kubernetes/cluster/reasons.def), as the tests of the documentation
 read it."""
 
 import pathlib
@@ -6,7 +6,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
-LIST = SOURCE / "cluster" / "reasons.def"
+LIST = SOURCE / "kubernetes" / "cluster" / "reasons.def"
 ENTRY = re.compile(r"^(CONDITION|CONDITION_REASON|EVENT|DEVICE_REASON)\(([^\"]*)", re.M)
 
 

@@ -22,13 +22,13 @@ def load_layers():
 
 
 LAYERS = load_layers()
-INNER = getattr(LAYERS, "INNER", {})
+INNER = LAYERS.INNER
 
 
 def rooms_of_tree():
-    """Folders of src/ that hold sources, themselves or below."""
+    """Folders of wings that hold sources, themselves or below."""
     sources = (p for p in SOURCE.rglob("*") if p.suffix in (".h", ".cpp"))
-    return {p.relative_to(SOURCE).parts[0] for p in sources}
+    return {p.relative_to(SOURCE).parts[1] for p in sources}
 
 
 def inner_rooms_of_tree():
@@ -52,7 +52,7 @@ def rows_with(head):
 
 
 def there(rooms):
-    return {room for room in rooms if (SOURCE / room).is_dir()}
+    return {room for room in rooms if (SOURCE / LAYERS.ROOMS.folder(room)).is_dir()}
 
 
 def names_in(cell):
@@ -65,8 +65,8 @@ def names_in(cell):
             names.add(quoted.group(1))
         else:
             assert re.fullmatch(r"[a-z]+", item), f"neither `room` nor group: {item}"
-            assert hasattr(LAYERS, item.upper()), f"tools/layers.py has no group {item.upper()}"
-            names |= there(getattr(LAYERS, item.upper()))
+            assert item in LAYERS.ROOMS.groups, f"src/rooms.list has no group {item}"
+            names |= there(LAYERS.ROOMS.groups[item])
     return names
 
 
@@ -91,6 +91,15 @@ GROUPS = {row[0]: row for row in rows_with(["group", "rooms"])}
 
 def test_every_room_has_a_row_and_every_row_a_room():
     assert sorted(ROOMS) == sorted(rooms_of_tree())
+
+
+def test_wings_are_those_of_the_list():
+    told = {row[0]: names_in(row[2]) for row in rows_with(["wing", "is about", "rooms"])}
+    wings = {}
+    for room in there(LAYERS.ROOMS.wings):
+        wings.setdefault(LAYERS.ROOMS.wings[room], set()).add(room)
+    assert told == wings
+    assert set(told) == {p.name for p in SOURCE.iterdir() if p.is_dir()}
 
 
 def test_the_picture_shows_every_room():
@@ -134,7 +143,7 @@ def test_every_room_of_the_simulated_machine_is_in_its_page():
 
 @pytest.mark.parametrize("group", sorted(GROUPS))
 def test_a_group_is_the_one_of_the_rules(group):
-    assert names_in(GROUPS[group][1]) == there(getattr(LAYERS, group.upper()))
+    assert names_in(GROUPS[group][1]) == there(LAYERS.ROOMS.groups[group])
 
 
 def test_classes_of_the_glossary_are_there():

@@ -34,5 +34,5 @@ def test_every_reason_has_an_entry():
 
 
 def test_every_phase_has_an_entry():
-    words = re.findall(r'Phase::k\w+, std::string_view\("(\w+)"\)', (reasons.ROOT / "src/mig/journal.cpp").read_text())
+    words = re.findall(r'Phase::k\w+, std::string_view\("(\w+)"\)', (reasons.ROOT / "src/sharing/mig/journal.cpp").read_text())
     assert words and not {word for word in words if f"`{word}`" not in SECTION}

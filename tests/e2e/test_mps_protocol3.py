@@ -21,8 +21,8 @@ OUT_OF_MEMORY, DEVICE_UNAVAILABLE, NO_PARTITION = 2, 46, 915
 H100 = 81559 - 527 - 32  # MiB for programs
 CHUNKS = 16  # of an H100, of 8 multiprocessors
 
-# Whoever removes a protocol takes its line out of this list (src/mps/protocols.def).
-PROTOCOLS = (ROOT / "src" / "mps" / "protocols.def").read_text().splitlines()
+# Whoever removes a protocol takes its line out of this list (src/sharing/mps/protocols.def).
+PROTOCOLS = (ROOT / "src" / "sharing" / "mps" / "protocols.def").read_text().splitlines()
 needs_protocol_3 = pytest.mark.skipif(
     "PROTOCOL(protocol3)" not in PROTOCOLS, reason="tranche has no protocol 3"
 )

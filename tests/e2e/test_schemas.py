@@ -2,7 +2,7 @@
 field of it, and they refuse it when any value of it is of another kind.
 
 Grants and the configuration in force come from an agent that runs. Snapshot and tiers have no command yet:
-their samples are held to the code by src/cluster/snapshot/snapshot_test.cpp and gpu_tier_test.cpp."""
+their samples are held to the code by src/kubernetes/cluster/snapshot/snapshot_test.cpp and gpu_tier_test.cpp."""
 
 import copy
 import datetime
@@ -129,39 +129,39 @@ def test_snapshot_refuses(path, wrong):
 
 
 def test_arbiter_status():
-    # What the code writes is held to this sample by src/limit/arbiter_status_test.cpp.
+    # What the code writes is held to this sample by src/sharing/limit/arbiter_status_test.cpp.
     check("arbiter-status-v1", json.loads((DATA / "arbiter-status-v1.json").read_text()))
 
 
 def test_evict_requests():
-    # What the code writes is held to this sample by src/cluster/eviction_requests_test.cpp.
+    # What the code writes is held to this sample by src/kubernetes/cluster/eviction_requests_test.cpp.
     check("evict-requests-v1", json.loads((DATA / "evict-requests-v1.json").read_text()))
 
 
 def test_checkpoint():
-    # What the code writes is held to this sample by src/dra/prepared_test.cpp.
+    # What the code writes is held to this sample by src/kubernetes/dra/prepared_test.cpp.
     check("checkpoint-v1", json.loads((DATA / "checkpoint-v1.json").read_text()))
 
 
 def test_journal():
-    # What the code writes is held to this sample by src/mig/journal_test.cpp.
+    # What the code writes is held to this sample by src/sharing/mig/journal_test.cpp.
     check("journal-v1", json.loads((DATA / "journal-v1.json").read_text()))
 
 
 @pytest.mark.parametrize("name", ["mig-change-v1", "mig-drain-v1"])
 def test_mig_change(name):
-    # What the code writes is held to these samples by src/cluster/mig_change_test.cpp.
+    # What the code writes is held to these samples by src/kubernetes/cluster/mig_change_test.cpp.
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 
 def test_mig_pool():
-    # What the code writes is held to this sample by src/mig/pool_plan_test.cpp.
+    # What the code writes is held to this sample by src/sharing/mig/pool_plan_test.cpp.
     check("mig-pool-v1", json.loads((DATA / "mig-pool-v1.json").read_text()))
 
 
 @pytest.mark.parametrize("name", ["limit-settings-v1", "limit-status-v1"])
 def test_limit_settings(name):
-    # What the code writes is held to these samples by src/cluster/limit_settings_test.cpp.
+    # What the code writes is held to these samples by src/kubernetes/cluster/limit_settings_test.cpp.
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 

@@ -1,6 +1,6 @@
 """A container's part of the GPU's time. On a real GPU what was measured is asserted within 10 points; on the simulated
 one, whose time is the host's, the order of caps is: its figures are asserted in virtual time
-(src/limit/device_test.cpp)."""
+(src/sharing/limit/device_test.cpp)."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
 """What the tests of `tranche arbiter` share: a tenants' folder as the agent keeps it, the arbiter as a process,
-and a process of a container that registers (src/limit/wire.h)."""
+and a process of a container that registers (src/sharing/limit/wire.h)."""
 
 import json
 import os

@@ -238,7 +238,7 @@ def status_of(pid: int) -> dict[str, str]:
 
 
 def test_it_gives_up_what_it_has_no_use_for(tmp_path, tenants):
-    """Signals to others, new programs, mounts: src/arbiter/run/syscall_filter.h."""
+    """Signals to others, new programs, mounts: src/programs/arbiter/run/syscall_filter.h."""
     tenants.promise("a", GPU)
     process = arbiter(tmp_path, tenants.folder)
     wait_until(lambda: tenants.socket("a").exists(), "its socket")

@@ -45,7 +45,7 @@ def statuses(text: str) -> dict:
 
 
 def test_a_call_before_initialisation_is_answered_as_by_the_driver_alone(container, program):
-    calls = program("before_init.cpp", "-I", str(SOURCE))
+    calls = program("before_init.cpp", "-I", str(SOURCE / "container"))
     seen = statuses(container.run(calls))
     container.env["PRELOAD"] = ""
     alone = statuses(container.run(calls))

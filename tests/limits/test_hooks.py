@@ -5,8 +5,8 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HOOKS = ROOT / "src" / "interpose" / "hooks.def"
-CLASSES = ROOT / "src" / "interpose" / "hook_class.h"
+HOOKS = ROOT / "src" / "container" / "interpose" / "hooks.def"
+CLASSES = ROOT / "src" / "container" / "interpose" / "hook_class.h"
 
 
 def cuda_header() -> str:

@@ -1,5 +1,5 @@
 """A latency-critical container that only says that it waits, beside a best-effort one: the limiter, a real arbiter
-and a simulated GPU. How much each has in virtual time: src/limit/belief_test.cpp."""
+and a simulated GPU. How much each has in virtual time: src/sharing/limit/belief_test.cpp."""
 
 import pytest
 

@@ -83,7 +83,7 @@ def test_it_shows_the_drivers_names_and_the_lookups_alone():
 
 def test_it_stands_before_every_interface_of_every_hooked_function():
     table = cuda_hooks.table(header_folder())
-    assert (ROOT / "src" / "interpose" / "symbols.def").read_text() == table, "tools/cuda_hooks.py makes it"
+    assert (ROOT / "src" / "container" / "interpose" / "symbols.def").read_text() == table, "tools/cuda_hooks.py makes it"
     shown = {name for defined, name, _ in dynamic_symbols() if defined}
     wanted = set(re.findall(r"^(?:OWN|GATED|LOADS|LATER)\((\w+),", table, re.M))
     assert wanted <= shown
@@ -91,7 +91,7 @@ def test_it_stands_before_every_interface_of_every_hooked_function():
 
 def test_what_is_not_hooked_takes_nothing():
     """The exceptions in tools/cuda_hooks.py name functions that exist and take no memory by themselves."""
-    names = set(re.findall(r"^HOOK\((\w+), (\w+)\)$", (ROOT / "src/interpose/hooks.def").read_text(), re.M))
+    names = set(re.findall(r"^HOOK\((\w+), (\w+)\)$", (ROOT / "src/container/interpose/hooks.def").read_text(), re.M))
     assert cuda_hooks.UNHOOKED <= {name for name, _ in names}
     assert not {n for n, kind in names if n in cuda_hooks.UNHOOKED and kind == "kAlloc"} - {"cuGraphAddMemAllocNode"}
 

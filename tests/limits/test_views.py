@@ -235,5 +235,5 @@ def test_a_program_whose_threads_have_small_stacks_by_default_gets_a_thread_of_o
 
 def test_every_frame_has_a_bound():
     """The compiler refuses a larger one: with both kinds of bound for GCC, with Clang's for Clang."""
-    text = (ours.ROOT / "src" / "interpose" / "CMakeLists.txt").read_text()
+    text = (ours.ROOT / "src" / "container" / "interpose" / "CMakeLists.txt").read_text()
     assert re.findall(r"-W([a-z-]+)=(\d+)", text) == [("frame-larger-than", "1024"), ("stack-usage", "1024")]

@@ -8,6 +8,9 @@ import pytest
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "layers.py"
 
 
+WINGS = {"base": "common", "gpu": "hardware"}
+
+
 @pytest.fixture
 def layers(monkeypatch):
     spec = importlib.util.spec_from_file_location("layers", TOOL)
@@ -23,10 +26,10 @@ def violations(layers, tmp_path):
 
     def check(tree, others=()):
         for name in others:
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).touch()
+            (tmp_path / "hardware" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "hardware" / name).touch()
         for name, headers in tree.items():
-            path = tmp_path / name
+            path = tmp_path / WINGS.get(name.split("/")[0], "hardware") / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f'#include "{header}"\n' for header in headers))
         count, found = layers.violations_in(tmp_path)
@@ -49,18 +52,18 @@ def test_what_follows_the_rules_is_clean(violations):
 
 def test_include_of_a_room_above(violations):
     assert violations({"base/fs.cpp": ["gpu/machine.h"], "gpu/machine.h": []}) == [
-        "src/base/fs.cpp: base/ may not include gpu/machine.h"
+        "src/common/base/fs.cpp: base/ may not include gpu/machine.h"
     ]
 
 
 def test_room_without_a_rule(violations):
     (line,) = violations({"attic/box.h": []})
-    assert line.startswith("src/attic/box.h: no room 'attic'")
+    assert line.startswith("src/hardware/attic/box.h: no room 'attic'")
 
 
 def test_third_party_header_outside_of_its_folder(violations):
     (line,) = violations({"gpu/machine.cpp": ["yaml-cpp/yaml.h"]})
-    assert line == "src/gpu/machine.cpp: yaml-cpp/yaml.h belongs to base/"
+    assert line == "src/hardware/gpu/machine.cpp: yaml-cpp/yaml.h belongs to base/"
 
 
 def test_circle_of_two_files(violations):
@@ -121,8 +124,8 @@ def test_inner_room_may_not_include_its_neighbour_or_the_outer_room(layers, viol
             "gpu/two/a.h": [],
         }
     ) == [
-        "src/gpu/one/a.h: gpu/one/ may not include gpu/two/a.h",
-        "src/gpu/one/a.h: gpu/one/ may not include gpu/outer.h",
+        "src/hardware/gpu/one/a.h: gpu/one/ may not include gpu/two/a.h",
+        "src/hardware/gpu/one/a.h: gpu/one/ may not include gpu/outer.h",
     ]
 
 
@@ -142,8 +145,8 @@ def test_known_circle_passes_and_its_line_goes_with_it(layers, violations, monke
 
 def test_rooms_of_the_simulated_machine(layers, tmp_path):
     tree = {
-        "src/base/fs.h": [],
-        "src/gpu/machine.h": [],
+        "src/common/base/fs.h": [],
+        "src/hardware/gpu/machine.h": [],
         "sim/machine/names.h": ["base/fs.h", "fmt/format.h"],
         "sim/state/state.h": ["sim/machine/names.h", "sim/gpu/uses.h"],
         "sim/gpu/uses.h": ["sim/state/state.h", "gpu/machine.h"],

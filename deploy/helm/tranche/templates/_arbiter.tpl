@@ -1,7 +1,7 @@
 {{/* The arbiter, in a Pod of its own where containers are limited. Each takes (list root settings). */}}
 
 {{/* Root, because the tenants' folders are. The program refuses itself what the runtime's profile lets through
-and it has no use for (src/arbiter/run/syscall_filter.h): a profile of ours would have to lie on each node. */}}
+and it has no use for (src/programs/arbiter/run/syscall_filter.h): a profile of ours would have to lie on each node. */}}
 {{- define "tranche.arbiterSecurityContext" -}}
 {{- if (index . 0).Values.compatWithCPUManager -}}
 # As the agent: it reads GPUs too.

@@ -52,7 +52,7 @@ constexpr auto kDeviceReasons = std::to_array<DeviceReasonDoc>({
 
 constexpr std::string_view kHeader = R"(# Conditions and Events
 
-<!-- Made from src/cluster/reasons.def; a test keeps it so. -->
+<!-- Made from src/kubernetes/cluster/reasons.def; a test keeps it so. -->
 
 What `kubectl describe` shows of Tranche. Each change of a condition is also an Event with the condition's reason.
 What to check and do about each: [runbook](../runbook.md#conditions).

@@ -25,7 +25,7 @@ class Golden : public testing::TestWithParam<Case> {};
 TEST_P(Golden, IsPrinted) {
   const auto loaded = load(GetParam().sources);
   ASSERT_TRUE(loaded) << loaded.error().what;
-  const auto path = std::filesystem::current_path() / "src/config/file/testdata" /
+  const auto path = std::filesystem::current_path() / "src/sharing/config/file/testdata" /
                     (std::string(GetParam().name) + ".json");
   if (std::getenv("TRANCHE_WRITE_GOLDEN") != nullptr) {
     ASSERT_TRUE(FsRoot().write_atomic(path, loaded->json + "\n"));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kHead =
     "# Commands\n\n"
-    "<!-- Made from the tables of src/cli; a test keeps it so. -->\n\n"
+    "<!-- Made from the tables of src/programs/cli; a test keeps it so. -->\n\n"
     "`tranche help COMMAND`, or `--help` after a command or a word of it, says the same in a "
     "terminal. As a\nplugin of kubectl the program is `kubectl tranche`. [Flags](flags.md) has "
     "every flag.\n";

@@ -104,7 +104,7 @@ constexpr auto kTable = std::to_array<LabelDoc>({
 
 constexpr std::string_view kHeader = R"(# Node labels
 
-<!-- Made from src/labels/reference.cpp; a test keeps it so. -->
+<!-- Made from src/kubernetes/labels/reference.cpp; a test keeps it so. -->
 
 The keys and values are those of NVIDIA's GPU feature discovery; those that begin with `tranche.dev/` are ours. [Labels](../labels.md)
 tells how they come to the node and how sharing changes them. `<profile>` is a MIG profile with `.` for `+`: `1g.5gb`, `1g.5gb.me`;

@@ -120,7 +120,7 @@ std::vector<std::filesystem::path> files_of_the_tree() {
   std::vector<std::filesystem::path> files;
   for (const auto* folder :
        {"tests/fuzz/corpus/config_fuzz", "tests/fuzz/corpus/lint_fuzz", "tests/data/lint",
-        "tests/data/reports", "tests/data/scenarios", "src/config/file/testdata"}) {
+        "tests/data/reports", "tests/data/scenarios", "src/sharing/config/file/testdata"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       if (entry.is_regular_file()) files.push_back(entry.path());
     }
