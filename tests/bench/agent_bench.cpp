@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <thread>
 
+#include "agent/holdings/book.h"
 #include "agent/plugins/grant_store.h"
-#include "agent/promises/promise_book.h"
 #include "deviceplugin/resource.h"
-#include "offer/promises.h"
+#include "offer/withholding.h"
 #include "support/fake_clock.h"
 #include "support/temp_dir.h"
 
@@ -98,43 +98,43 @@ struct FullNode {
     book.follow(offer, machine, true);
     for (const auto& tranche : offer.resources[0].tranches) {
       grants.push_back({.resource = {"nvidia.com/gpu"}, .ids = {tranche.id}, .envs = {}});
-      (void)book.admit(grants.back());
-      book.give(grants.back());
+      (void)book.reserve(grants.back());
+      book.commit(grants.back());
     }
   }
   SystemClock clock;
   offer::Offer offer;
   gpu::Machine machine;
   std::vector<offer::Grant> grants;
-  agent::PromiseBook book{clock};
+  agent::Book book{clock};
 };
 
-// What keeping promises adds to a call of Allocate.
-void a_promise_is_admitted(benchmark::State& state) {
+// What the book of holdings adds to a call of Allocate.
+void a_grant_is_reserved(benchmark::State& state) {
   FullNode full;
   std::size_t next = 0;
   for (auto _ : state) {
     const auto& grant = full.grants[next++ % full.grants.size()];
-    benchmark::DoNotOptimize(full.book.admit(grant));
-    full.book.give(grant);
+    benchmark::DoNotOptimize(full.book.reserve(grant));
+    full.book.commit(grant);
   }
 }
-BENCHMARK(a_promise_is_admitted);
+BENCHMARK(a_grant_is_reserved);
 
 // And to a round of the loop; nothing is withheld, or all of it.
-void promises_are_compared_with_the_offer(benchmark::State& state) {
+void holdings_are_compared_with_the_offer(benchmark::State& state) {
   FullNode full;
   auto offer = full.offer;
   if (state.range(0) == 1) offer.resources[0].name = {"nvidia.com/other"};
   for (auto _ : state) {
     full.book.follow(offer, full.machine, true);
-    const auto promises = full.book.all();
+    const auto held = full.book.granted();
     auto now = offer;
-    offer::withhold_promised(offer::find_at_odds(promises, now), now);
-    benchmark::DoNotOptimize(offer::count_beyond(promises, now));
+    offer::withhold_held(offer::find_at_odds(held, now), now);
+    benchmark::DoNotOptimize(offer::count_beyond(held, now));
   }
 }
-BENCHMARK(promises_are_compared_with_the_offer)->ArgName("withheld")->Arg(0)->Arg(1);
+BENCHMARK(holdings_are_compared_with_the_offer)->ArgName("withheld")->Arg(0)->Arg(1);
 
 }  // namespace
 }  // namespace tranche

@@ -52,13 +52,13 @@ void prepare_a_share(benchmark::State& state) {
   const auto node = std::make_shared<const ClaimNode>(std::move(made));
   const TenantStore tenants(dir.path() / "tenants");
   ClaimStore store(dir.path() / "claims", log);
-  ClaimBook book;
+  const SystemClock clock;
+  Book book(clock);
   book.open(true);
   ClaimPreparer preparer(
       {.objects = objects,
        .store = store,
        .book = book,
-       .granted = [](const auto&) { return std::string(); },
        .node = [&] { return node; },
        .make = {.add_tenant = [&](const std::string& id, const GrantLimits& limits,
                                   bool) -> Result<void> {

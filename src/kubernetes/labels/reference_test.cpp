@@ -63,7 +63,8 @@ TEST(LabelReference, PageIsUpToDate) {
   std::ifstream file("docs/reference/labels.md");
   const std::string page((std::istreambuf_iterator<char>(file)), {});
   EXPECT_TRUE(page == render_reference())
-      << "docs/reference/labels.md is not what src/kubernetes/labels/reference.cpp says: run `make reference`";
+      << "docs/reference/labels.md is not what src/kubernetes/labels/reference.cpp says: run `make "
+         "reference`";
 }
 
 }  // namespace

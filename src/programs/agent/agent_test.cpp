@@ -78,6 +78,7 @@ class AgentTest : public testing::Test {
                      .log = log_.log(),
                      .followers = {.pod_resources = pods_,
                                    .holders = holders_,
+                                   .book = book_,
                                    .register_plugin =
                                        [this](const Registrar::Request& request, const PinnedFile&,
                                               const std::stop_token&) {
@@ -141,6 +142,7 @@ class AgentTest : public testing::Test {
   test::FakeEvents events_;
   test::FakePodResources pods_;
   HolderAnswers holders_{pods_, clock_};
+  Book book_{clock_};
   SystemClock clock_;
   test::LogRecorder log_;
   config::AgentOptions options_;

@@ -7,6 +7,8 @@
 #include "agent/dra/claim_follower.h"
 #include "agent/dra/claim_stage.h"
 #include "agent/health/health_follower.h"
+#include "agent/holdings/held_notices.h"
+#include "agent/holdings/withholding.h"
 #include "agent/labels/label_follower.h"
 #include "agent/limits/eviction_follower.h"
 #include "agent/limits/limit_stage.h"
@@ -16,10 +18,8 @@
 #include "agent/mps/mps_stage.h"
 #include "agent/notices.h"
 #include "agent/plugins/driver_files_input.h"
-#include "agent/promises/promise_notices.h"
-#include "agent/promises/promise_stage.h"
 #include "agent/unplanned_mig.h"
-#include "offer/promises.h"
+#include "offer/withholding.h"
 
 namespace tranche::agent {
 namespace {
@@ -32,14 +32,17 @@ std::string own_pod(const config::AgentOptions& options) {
 
 std::vector<Stage> stages() {
   return {offer_what_cdi_can_name, offer_what_can_be_limited,
-          offer_what_mps_serves,   withhold_what_is_promised,
+          offer_what_mps_serves,   withhold_what_is_held,
           offer_by_mode,           withhold_what_changes};
 }
 
 Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
                      const std::function<void()>& look_again, const Clock& clock, const Log& log,
                      GrantStore::Writers writers)
-    : promises_(clock, look_again) {
+    : book_(ports.book) {
+  book_.on_misfit(look_again);
+  // Where nobody serves claims there are none.
+  if (!ports.claims) book_.restore(std::map<std::string, dra::PreparedClaim>(), {});
   open_grants(options, clock, log, writers);
   TenantManager* tenants = tenants_ ? &*tenants_ : nullptr;
 
@@ -57,7 +60,10 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   auto cdi = std::make_unique<CdiPublisher>(options, log);
   const CdiPublisher& published = *cdi;
   followers_.push_back(std::move(cdi));
-  const auto is_granted = [this](const auto& gpus) { return !granted(gpus).empty(); };
+  const auto is_granted = [this](const std::set<std::string>& gpus) {
+    return std::ranges::any_of(book_.granted(),
+                               [&](const auto& one) { return gpus.contains(one.device); });
+  };
   auto opener = std::make_unique<MpsOpener>(options.mps_dir, is_granted, log);
   opener_ = opener.get();
   followers_.push_back(std::move(opener));
@@ -80,21 +86,21 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
     followers_.push_back(std::move(serving));
   }
   const auto renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); };
-  PromiseInput::Part part;
+  WithholdingInput::Part part;
   if (tenants != nullptr) {
-    part = [tenants](const offer::Promise& promise) {
-      return tenants->part_of(promise.tenant, offer::device_uuid_of(promise.id));
+    part = [tenants](const holdings::Holding& holding) {
+      return tenants->part_of(holding.tenant, holding.device);
     };
   }
   inputs_.push_back(
-      std::make_unique<PromiseInput>(promises_, ports.pod_resources,
-                                     PromiseWatch::Parts{.book = promises_,
-                                                         .answers = ports.holders,
-                                                         .clock = clock,
-                                                         .log = log,
-                                                         .look_again = look_again,
-                                                         .renew_checkpoint = renew_checkpoint},
-                                     std::move(part)));
+      std::make_unique<WithholdingInput>(book_, ports.pod_resources,
+                                         HoldingsWatch::Parts{.book = book_,
+                                                              .answers = ports.holders,
+                                                              .clock = clock,
+                                                              .log = log,
+                                                              .look_again = look_again,
+                                                              .renew_checkpoint = renew_checkpoint},
+                                         std::move(part)));
   if (tenants != nullptr) {
     followers_.push_back(std::make_unique<TenantFollower>(TenantFollower::Parts{
         .tenants = *tenants,
@@ -115,7 +121,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
       std::make_unique<EvictionFollower>(std::move(ports.evict), somebody_evicts, log));
   followers_.push_back(
       std::make_unique<UnplannedMig>(std::move(ports.mig_config), ports.report_condition, log));
-  followers_.push_back(std::make_unique<PromiseNotices>(ports.tell, ports.report_condition, log));
+  followers_.push_back(std::make_unique<HeldNotices>(ports.tell, ports.report_condition, log));
   followers_.push_back(std::make_unique<Notices>(std::move(grants), std::move(ports.tell), log));
   followers_.push_back(
       std::make_unique<LabelFollower>(options.labels, ports.labels, std::move(others), clock, log));
@@ -123,7 +129,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
 }
 
 Result<void> Followers::store(const offer::Grant& grant) {
-  TRY(promises_.admit(grant));
+  TRY(book_.reserve(grant));
   const auto attempt = [&]() -> Result<void> {
     if (opener_->is_open(grant.resource.value)) {
       return fail(
@@ -133,33 +139,16 @@ Result<void> Followers::store(const offer::Grant& grant) {
                       grant.resource.value),
           "the node is in mode dra, or was: start the Pod anew");
     }
-    for (const auto& id : grant.ids) {
-      const auto device = offer::device_uuid_of(id);
-      const auto claim = claims_ ? claims_->book().holder_of(device) : std::nullopt;
-      if (!claim) continue;
-      return fail(Code::kFailedPrecondition,
-                  fmt::format("invalid allocation request for \"{}\": {} is held by claim {}",
-                              grant.resource.value, device, *claim),
-                  "it is free when that claim's last Pod on this node has ended");
-    }
     // Without tenants no resource with limits is offered.
     return tenants_ ? tenants_->store(grant) : Result<void>();
   };
   auto stored = attempt();
   if (stored) {
-    promises_.give(grant);
+    book_.commit(grant);
   } else {
-    promises_.withdraw(grant);
+    book_.withdraw(grant);
   }
   return stored;
-}
-
-std::string Followers::granted(const std::set<std::string>& uuids) const {
-  auto promises = promises_.all();
-  std::erase_if(promises, [&](const offer::Promise& promise) {
-    return !uuids.contains(std::string(offer::device_uuid_of(promise.id)));
-  });
-  return promises.empty() ? std::string() : offer::describe_holders(promises);
 }
 
 void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& options,
@@ -171,35 +160,35 @@ void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& o
                 "mount a writable folder at --state-dir");
   };
   if (ports.claims->instances) instances_.emplace(*std::move(ports.claims->instances));
-  claims_.emplace(
-      options, ClaimService::Ports{
-                   .objects = ports.claims->objects,
-                   .kubelet = ports.pod_resources,
-                   .node = std::move(ports.claims->node),
-                   .boot = std::move(ports.claims->boot),
-                   .add_tenant = [this, no_tenants, driver = options.dra_driver_name](
-                                     const std::string& tenant, const GrantLimits& limits,
-                                     bool renewed) -> Result<void> {
-                     if (!tenants_) return no_tenants();
-                     return tenants_->add_claim(tenant, driver, limits, renewed);
-                   },
-                   .remove_tenant = [this](const std::string& tenant) -> Result<void> {
-                     return tenants_ ? tenants_->remove_claim(tenant) : Result<void>();
-                   },
-                   .granted = [this](const std::set<std::string>& uuids) { return granted(uuids); },
-                   .instances = instances_ ? &*instances_ : nullptr,
-                   .mounts = [this, no_tenants]() -> Result<offer::LimitMounts> {
-                     if (!tenants_) return no_tenants();
-                     return tenants_->prepare();
-                   },
-                   .hook = [this, no_tenants](bool wanted) -> Result<std::optional<cdi::Hook>> {
-                     if (!tenants_) return no_tenants();
-                     return tenants_->prepare_claims_hook(wanted);
-                   },
-                   .pod = std::move(ports.claims->pod),
-                   .look_again = look_again,
-                   .clock = clock,
-                   .log = log});
+  claims_.emplace(options,
+                  ClaimService::Ports{
+                      .objects = ports.claims->objects,
+                      .kubelet = ports.pod_resources,
+                      .book = book_,
+                      .node = std::move(ports.claims->node),
+                      .boot = std::move(ports.claims->boot),
+                      .add_tenant = [this, no_tenants, driver = options.dra_driver_name](
+                                        const std::string& tenant, const GrantLimits& limits,
+                                        bool renewed) -> Result<void> {
+                        if (!tenants_) return no_tenants();
+                        return tenants_->add_claim(tenant, driver, limits, renewed);
+                      },
+                      .remove_tenant = [this](const std::string& tenant) -> Result<void> {
+                        return tenants_ ? tenants_->remove_claim(tenant) : Result<void>();
+                      },
+                      .instances = instances_ ? &*instances_ : nullptr,
+                      .mounts = [this, no_tenants]() -> Result<offer::LimitMounts> {
+                        if (!tenants_) return no_tenants();
+                        return tenants_->prepare();
+                      },
+                      .hook = [this, no_tenants](bool wanted) -> Result<std::optional<cdi::Hook>> {
+                        if (!tenants_) return no_tenants();
+                        return tenants_->prepare_claims_hook(wanted);
+                      },
+                      .pod = std::move(ports.claims->pod),
+                      .look_again = look_again,
+                      .clock = clock,
+                      .log = log});
   if (tenants_) tenants_->know_claims([this] { return claims_->tenants(); });
   inputs_.push_back(std::make_unique<ClaimInput>(*claims_));
 }
@@ -210,11 +199,6 @@ void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOption
                            const Log& log) {
   if (!ports.mig) return;
   const auto& mig = *ports.mig;
-  std::function<std::optional<std::vector<cluster::ObjectKey>>(const std::set<std::string>&)>
-      claimed;
-  if (claims_) {
-    claimed = [this](const std::set<std::string>& devices) { return claims_->book().on(devices); };
-  }
   mig_.emplace(MigManager::Options{.state_dir = options.state_dir,
                                    .config_file = options.mig_config_file,
                                    .settings = {.times = {.drain = options.mig_drain_timeout},
@@ -225,13 +209,7 @@ void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOption
                    .reset = mig.reset,
                    .kubelet = ports.pod_resources,
                    .holders = ports.holders,
-                   .promised =
-                       [this, look_again](const HolderAnswer& answer) {
-                         const auto heard = promises_.hear(answer);
-                         if (heard.came || heard.changed) look_again();
-                         return promises_.all();
-                       },
-                   .claimed = std::move(claimed),
+                   .book = book_,
                    .users_of_claim =
                        [this](const cluster::ObjectKey& claim) { return claims_->users_of(claim); },
                    .node = mig.node,
@@ -283,7 +261,7 @@ Result<void> Followers::predecessor_ended() {
   if (claims_) claims_->look_at_store();
   if (grants_ == nullptr) return {};
   ASSIGN_OR_RETURN(const auto taken, grants_->own());
-  promises_.restore(taken);
+  book_.restore(taken);
   return {};
 }
 
@@ -312,7 +290,7 @@ void Followers::open_grants(const config::AgentOptions& options, const Clock& cl
                              .cdi_root = options.cdi_root},
       *grants_, clock, log);
   const auto restored = grants_->all();
-  promises_.restore(restored);
+  book_.restore(restored);
   if (!restored.empty()) {
     log.info(fmt::format("restored {} grants from {}", restored.size(), dir.string()));
   }

@@ -12,6 +12,7 @@
 
 #include "agent/dra/claim_service.h"
 #include "agent/health/gpu_health.h"
+#include "agent/holdings/book.h"
 #include "agent/labels/label_sink.h"
 #include "agent/limits/finding_notices.h"
 #include "agent/limits/limit_overrides.h"
@@ -20,11 +21,9 @@
 #include "agent/loop/stage.h"
 #include "agent/mig/mig_manager.h"
 #include "agent/mps/mps_opener.h"
-#include "agent/node/holder_answers.h"
 #include "agent/node/node_reporter.h"
 #include "agent/plugins/grant_store.h"
 #include "agent/plugins/plugin_follower.h"
-#include "agent/promises/promise_book.h"
 #include "agent/serving/kubelet_asker.h"
 #include "agent/serving/serving_follower.h"
 #include "cluster/pod_resources.h"
@@ -62,6 +61,7 @@ struct ClaimPorts {
 struct FollowerPorts {
   cluster::PodResources& pod_resources;
   HolderAnswers& holders;
+  Book& book;  // nothing is in it yet
   PluginFollower::Register register_plugin;
   // These are empty without a cluster; then nothing is reported to one.
   LabelSink* labels = nullptr;  // null: the file
@@ -120,14 +120,12 @@ class Followers {
                     const std::function<void()>& look_again, const Clock& clock, const Log& log);
   // Stores a grant, or refuses it because the device is held otherwise.
   Result<void> store(const offer::Grant& grant);
-  // Who holds one of these devices by the device plugin; empty: nobody.
-  std::string granted(const std::set<std::string>& uuids) const;
   void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log,
                    GrantStore::Writers writers);
 
   std::unique_ptr<GrantStore> grants_;    // null: the stored grants cannot be read
   std::optional<TenantManager> tenants_;  // set when grants_ is
-  PromiseBook promises_;
+  Book& book_;
   std::optional<MigManager> mig_;  // nullopt: nobody manages MIG layouts here
   std::optional<InstanceMaker> instances_;
   std::optional<ClaimService> claims_;  // nullopt: nobody serves claims here

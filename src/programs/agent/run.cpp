@@ -116,6 +116,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
   nvml::EventSource events(connection);
   kubelet::PodResourcesClient pod_resources(options.kubelet_root);
   HolderAnswers holders(pod_resources, clock);
+  Book book(clock);
   const auto attempt = [&options](const Registrar::Request& request, const PinnedFile& kubelet,
                                   const std::stop_token& stop) {
     return kubelet::register_plugin({.kubelet_socket = options.kubelet_socket,
@@ -126,13 +127,15 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
   std::optional<HealthReporter> health;  // empty: no Events may be recorded
   std::optional<process::Periodic> health_teller;
   std::optional<MigParts> mig;
-  Agent::Ports ports{
-      .reader = reader,
-      .events = events,
-      .clock = clock,
-      .log = log,
-      .followers = {.pod_resources = pod_resources, .holders = holders, .register_plugin = attempt},
-      .turn = &turn};
+  Agent::Ports ports{.reader = reader,
+                     .events = events,
+                     .clock = clock,
+                     .log = log,
+                     .followers = {.pod_resources = pod_resources,
+                                   .holders = holders,
+                                   .book = book,
+                                   .register_plugin = attempt},
+                     .turn = &turn};
   if (cluster != nullptr) {
     auto& node = cluster->node();
     ports.notifier = &node.notifier();
@@ -168,6 +171,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     if (node.tells() || cluster->pods() != nullptr) {
       health.emplace(HealthReporter::Parts{.objects = node.objects(),
                                            .holders = holders,
+                                           .book = book,
                                            .pods = cluster->pods(),
                                            .node = options.node_name,
                                            .clock = clock,

@@ -1,7 +1,8 @@
 #pragma once
 // An extension is what not every node needs of the arbiter beside its shares: limits that the
 // kernel enforces, or containers that ask before they start. Each extension is a room inside
-// src/programs/arbiter/ and one line in arbiter/run/extensions.def. Without that line it is not built.
+// src/programs/arbiter/ and one line in arbiter/run/extensions.def. Without that line it is not
+// built.
 //
 // The arbiter's one thread calls these functions, and they return at once. An extension whose calls
 // may hang makes them on threads of its own.

@@ -50,7 +50,8 @@ std::string head(std::string_view name, std::string_view summary) {
   std::string upper(name);
   for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return fmt::format(
-      ".\\\" Made from the tables of src/programs/cli and src/sharing/config/flags; a test keeps it so.\n"
+      ".\\\" Made from the tables of src/programs/cli and src/sharing/config/flags; a test keeps "
+      "it so.\n"
       ".TH {} 1 \"\" \"Tranche\" \"Tranche\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n",
       upper, roff(name), roff(summary));
 }

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "config/config.h"
+#include "holdings/holding.h"
 #include "values/limits.h"
 
 namespace tranche::offer {
@@ -45,8 +46,8 @@ struct Device {
 struct Tranche {
   std::string id;          // "GPU-..." or "GPU-...::3"
   std::size_t device = 0;  // index into ResourceOffer::devices
-  // Not handed out now, because containers still hold its device under an earlier promise
-  // (offer/promises.h). The hardware is as healthy as Device says.
+  // Not handed out now, because containers still hold its device otherwise
+  // (offer/withholding.h). The hardware is as healthy as Device says.
   bool withheld = false;
   bool operator==(const Tranche&) const = default;
 };
@@ -101,37 +102,14 @@ struct Withheld {
   bool operator==(const Withheld&) const = default;
 };
 
-// How a container uses the device of a tranche that it holds.
-enum class Use {
-  kWhole,       // nobody else uses the device
-  kTimeSliced,  // with others, in turns
-  kMps,         // with others, through an MPS server
-  kShared,      // with others; by what is not known
-};
-
-// What a container was promised and still holds: one tranche.
-struct Promise {
-  config::ResourceName resource;
-  std::string id;  // "GPU-...", "GPU-...::3"
-  Use use = Use::kWhole;
-  std::string gpu_uuid{};  // of the GPU that the device is, or lies on
-  std::string pod{};       // "namespace/name"; empty: not known
-  std::string tenant{};    // Grant::tenant
-  // The part of the device to which the tenant is held. nullopt: it has no limits, or they are not
-  // known. withhold_promised() takes it for what the tenant keeps: it is for promises whose limits
-  // do not follow the offer.
-  std::optional<DeviceLimits> part{};
-  bool operator==(const Promise&) const = default;
-};
-
-// A device whose tranches are withheld, all or some, for what was promised of it before.
+// A device whose tranches are withheld, all or some, because containers hold it otherwise.
 struct HeldDevice {
   config::ResourceName resource;  // the one that offers it now
   std::string uuid;
   std::string index;  // Device::index
   std::size_t withheld = 0;
   std::size_t tranches = 0;
-  std::vector<Promise> by;
+  std::vector<holdings::Holding> by;
   bool operator==(const HeldDevice&) const = default;
 };
 

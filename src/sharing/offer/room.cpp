@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint32_t kAll = 1000;  // permille
 
-// What the tenants of these promises keep together.
-Kept kept_by(std::span<const Promise* const> promises, Bytes whole) {
+// What the tenants of these keep together.
+Kept kept_by(std::span<const holdings::Holding* const> held, Bytes whole) {
   Kept sum;
   std::set<std::string_view> tenants;
-  for (const Promise* promise : promises) {
-    if (!promise->part || !tenants.insert(promise->tenant).second) continue;
-    sum.add(*promise->part, whole);
+  for (const holdings::Holding* one : held) {
+    if (!one->part || !tenants.insert(one->tenant).second) continue;
+    sum.add(*one->part, whole);
   }
   return sum;
 }
@@ -56,7 +56,7 @@ Room room_of(const ResourceOffer& offer, std::size_t device) {
   return room;
 }
 
-std::size_t tranches_beside(const Room& room, std::span<const Promise* const> others) {
+std::size_t tranches_beside(const Room& room, std::span<const holdings::Holding* const> others) {
   std::size_t most = room.tranches - std::min(room.tranches, others.size());
   const auto kept = kept_by(others, room.whole);
   if (room.memory && room.memory->value > 0) {

@@ -25,10 +25,10 @@ struct Room {
 // `device`: an index of ResourceOffer::devices.
 Room room_of(const ResourceOffer& offer, std::size_t device);
 
-// How many tranches may be held beside `others`, promises of the device by other resources. Each of
-// them takes a tranche. Where their parts (Promise::part) are larger than tranches, they take as
+// How many tranches may be held beside `others`, holdings of the device by other resources. Each of
+// them takes a tranche. Where their parts (Holding::part) are larger than tranches, they take as
 // many more as it needs, in memory and in time.
-std::size_t tranches_beside(const Room& room, std::span<const Promise* const> others);
+std::size_t tranches_beside(const Room& room, std::span<const holdings::Holding* const> others);
 
 // What containers have of a device together.
 struct Kept {

@@ -10,7 +10,7 @@
 
 namespace tranche::agent {
 
-// Stands before PromiseInput, which goes by the mode.
+// Stands before WithholdingInput, which goes by the mode.
 class ClaimInput final : public Input {
  public:
   explicit ClaimInput(ClaimService& claims) : claims_(claims) {}

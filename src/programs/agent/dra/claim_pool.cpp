@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "agent/dra/claim_book.h"
 #include "agent/dra/claim_mps.h"
+#include "agent/holdings/book.h"
 #include "agent/loop/leaving.h"
 #include "dra/islands.h"
 #include "dra/names.h"
@@ -49,7 +49,7 @@ Claimed claimed(const std::vector<dra::PreparedClaim>& prepared) {
 // What containers of the device plugin hold, and what lies on the same silicon.
 std::set<std::string> granted(const State& state) {
   std::set<std::string> uuids;
-  for (const auto& promise : state.promises.at_odds) {
+  for (const auto& promise : state.held.at_odds) {
     uuids.merge(on_one_silicon(*state.machine, std::string(offer::device_uuid_of(promise.id))));
   }
   return uuids;

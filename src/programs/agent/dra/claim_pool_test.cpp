@@ -50,7 +50,7 @@ TEST_F(ClaimPoolTest, InModeDraTheFullestGpuStandsFirst) {
 }
 
 TEST_F(ClaimPoolTest, WhatContainersOfTheDevicePluginHoldIsNotThere) {
-  state_.promises.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1) + "::3"}};
+  state_.held.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1) + "::3"}};
   EXPECT_THAT(names(), ElementsAre("gpu-0", "gpu-2"));
   // A device that is allocated stays listed whatever else is said of it.
   EXPECT_THAT(names({claim(1)}), SizeIs(3));
@@ -177,7 +177,7 @@ TEST_F(CutPoolTest, WithoutCountersThereAreNoPlaces) {
 }
 
 TEST_F(CutPoolTest, OfAGpuThatTheDevicePluginGaveNoPlaceIsListed) {
-  state_.promises.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1)}};
+  state_.held.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1)}};
   EXPECT_THAT(instances().front(), testing::StartsWith("gpu-0-"));
   EXPECT_THAT(names(), ElementsAre("gpu-0"));
 }

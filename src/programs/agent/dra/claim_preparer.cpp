@@ -49,15 +49,14 @@ std::vector<PreparedClaim> with_its_tenants(const std::map<std::string, Prepared
 // A call that is under way.
 class Call {
  public:
-  Call(ClaimBook& book, const std::string& uid)
-      : book_(book), uid_(uid), number_(book.enter(uid)) {}
+  Call(Book& book, const std::string& uid) : book_(book), uid_(uid), number_(book.enter(uid)) {}
   ~Call() { book_.leave(uid_, number_); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   std::uint64_t number() const { return number_; }
 
  private:
-  ClaimBook& book_;
+  Book& book_;
   const std::string uid_;
   const std::uint64_t number_;
 };
@@ -75,7 +74,7 @@ Result<PreparedClaim> ClaimPreparer::prepare(const dra::ClaimName& name) {
   }
   const auto begin = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const auto claim, plan(name, *node));
-  TRY(ports_.book.begin(claim, node->machine));
+  TRY(ports_.book.reserve(claim, node->machine));
   auto taken = take(claim, *node, call.number());
   if (taken) {
     const auto count = claim.devices.size();
@@ -98,7 +97,7 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
     ports_.book.failed(uid, made.error().message());
     return std::unexpected(made.error());
   }
-  ports_.book.stored(*made, node.machine);
+  ports_.book.commit(*made, node.machine);
   return *std::move(made);
 }
 
@@ -109,7 +108,6 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
   bool stored = false;
   const auto attempt = [&]() -> Result<PreparedClaim> {
     TRY(check_stays(claim, node));
-    TRY(check_grants(claim, node));
     ASSIGN_OR_RETURN(const auto pod, pod_to_join(claim, node));
     ASSIGN_OR_RETURN(auto store, await_room(claim, node, call));
     return store_and_make(store, claim, pod, node, stored);
@@ -141,15 +139,15 @@ Result<PreparedClaim> ClaimPreparer::store_and_make(ClaimStore::Locked& store, P
     TRY(store.put(claim));
     stored = true;
   }
-  ports_.book.stored(claim, node.machine);
+  ports_.book.commit(claim, node.machine);
   ASSIGN_OR_RETURN(auto made, maker_.make(claim, with_its_tenants(all, claim), node));
-  ports_.book.stored(made, node.machine);
+  ports_.book.commit(made, node.machine);
   return made;
 }
 
 Result<std::optional<cluster::Pod>> ClaimPreparer::pod_to_join(const PreparedClaim& claim,
                                                                const ClaimNode& node) const {
-  std::vector<PreparedClaim> others = ports_.book.all();
+  std::vector<PreparedClaim> others = ports_.book.claims();
   std::erase_if(others, [&](const auto& one) { return one.boot != node.facts.boot; });
   const bool needed = dra::may_join(claim, others) ||
                       (!claim.pod.empty() && !dra::check_mps_together(claim, others, nullptr));
@@ -195,19 +193,6 @@ Result<void> ClaimPreparer::check_stays(const PreparedClaim& claim, const ClaimN
     return fail(Code::kUnavailable,
                 fmt::format("{} leaves service: the MIG layout is being changed", device.device),
                 "delete the Pod and its claim, so that the scheduler looks for another device");
-  }
-  return {};
-}
-
-// After a change of the node's mode, containers may still hold what the device plugin gave them.
-Result<void> ClaimPreparer::check_grants(const PreparedClaim& claim, const ClaimNode& node) const {
-  for (const auto& device : claim.devices) {
-    if (device.admin_access) continue;
-    const auto by = ports_.granted(silicon_of(device, node.machine));
-    if (by.empty()) continue;
-    return fail(Code::kFailedPrecondition,
-                fmt::format("{} is held by the device plugin's containers: {}", device.device, by),
-                "it is free when they have ended");
   }
   return {};
 }

@@ -13,10 +13,10 @@
 #include <set>
 #include <string>
 
-#include "agent/dra/claim_book.h"
 #include "agent/dra/claim_maker.h"
 #include "agent/dra/claim_node.h"
 #include "agent/dra/claim_store.h"
+#include "agent/holdings/book.h"
 #include "base/log.h"
 #include "cluster/objects.h"
 #include "cluster/pod.h"
@@ -30,9 +30,7 @@ class ClaimPreparer final : public dra::Driver {
   struct Ports {
     cluster::Objects& objects;
     ClaimStore& store;
-    ClaimBook& book;
-    // Who holds one of these devices by the device plugin, for people; empty: nobody.
-    std::function<std::string(const std::set<std::string>& uuids)> granted;
+    Book& book;
     // null: the hardware has not answered yet.
     std::function<std::shared_ptr<const ClaimNode>()> node;
     ClaimMaker::Ports make;
@@ -86,7 +84,6 @@ class ClaimPreparer final : public dra::Driver {
   Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim, const ClaimNode& node,
                                         std::uint64_t call) const;
   Result<void> check_stays(const dra::PreparedClaim& claim, const ClaimNode& node) const;
-  Result<void> check_grants(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<ClaimMap> undo_earlier_boots(ClaimStore::Locked& store, const ClaimMap& all,
                                       const ClaimNode& node) const;
   Result<void> undo(ClaimStore::Locked& store, const dra::PreparedClaim& claim, const ClaimMap& all,

@@ -9,6 +9,7 @@
 
 #include "agent/dra/testing.h"
 #include "cdi/claim_spec.h"
+#include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 #include "support/machines.h"
@@ -62,9 +63,6 @@ class ClaimPreparerTest : public testing::Test {
         {.objects = objects_,
          .store = store,
          .book = book_,
-         .granted = [this](const std::set<std::string>& uuids) -> std::string {
-           return uuids.contains(granted_) ? "default/a" : "";
-         },
          .node = [this] { return node_; },
          .make = {.add_tenant = [this](const std::string& id, const GrantLimits& limits,
                                        bool renewed) -> Result<void> {
@@ -150,8 +148,8 @@ class ClaimPreparerTest : public testing::Test {
   const std::filesystem::path claims_ = dir_.path() / "claims";
   const std::filesystem::path cdi_ = dir_.path() / "cdi";
   ClaimStore store_{claims_, log_.log()};
-  ClaimBook book_;
-  std::string granted_;  // a device that the device plugin has given out
+  test::FakeClock clock_;
+  Book book_{clock_};
   int changes_ = 0;
   std::chrono::milliseconds wait_{0};  // for a claim that is ending
   std::shared_ptr<const ClaimNode> node_;
@@ -330,7 +328,7 @@ TEST_F(ClaimPreparerTest, AClaimThatEndsWhileItsCallWaitsLeavesNothing) {
   Result<dra::PreparedClaim> late = fail(Code::kInternal, "not called yet");
   {
     const std::jthread waiting([&] { late = driver.prepare(other); });
-    ASSERT_TRUE(test::eventually([&] { return book_.all().size() == 2; }));
+    ASSERT_TRUE(test::eventually([&] { return book_.claims().size() == 2; }));
     ASSERT_TRUE(driver.unprepare(other));
     ASSERT_TRUE(driver.unprepare(kHalf));
   }
@@ -338,7 +336,7 @@ TEST_F(ClaimPreparerTest, AClaimThatEndsWhileItsCallWaitsLeavesNothing) {
   EXPECT_THAT(late.error().what, HasSubstr("has ended meanwhile"));
   EXPECT_THAT(records(), IsEmpty());
   EXPECT_THAT(files(), IsEmpty());
-  EXPECT_THAT(book_.all(), IsEmpty());
+  EXPECT_THAT(book_.claims(), IsEmpty());
   EXPECT_TRUE(driver.prepare(other)) << "a later call is another";
 }
 
@@ -355,15 +353,22 @@ TEST_F(ClaimPreparerTest, NothingIsPreparedWhereTheNodeTakesNoClaims) {
 // After a change of the mode, containers may hold what the device plugin gave them.
 TEST_F(ClaimPreparerTest, WhatTheDevicePluginGaveIsNotGivenToAClaim) {
   auto driver = preparer();
-  granted_ = node_->machine.gpus[0].uuid.value;
+  const auto uuid = node_->machine.gpus[0].uuid.value;
+  book_.follow({}, node_->machine, false);
+  book_.learn({{"", "", "main", "nvidia.com/gpu", {uuid + "::1"}}});
+  book_.hear({.began = clock_.now(),
+              .listed = {{"default", "a", "main", "nvidia.com/gpu", {uuid + "::1"}}},
+              .remembered = std::vector<cluster::HeldDevices>()});
   const auto refused = driver.prepare(kHalf);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().what,
               HasSubstr("gpu-0 is held by the device plugin's containers: default/a"));
-  EXPECT_EQ(book_.holder_of(granted_), std::nullopt);
+  EXPECT_EQ(book_.claim_on(uuid), std::nullopt);
   EXPECT_THAT(records(), IsEmpty());
-  granted_.clear();
-  EXPECT_TRUE(driver.prepare(kHalf));
+  clock_.advance(std::chrono::minutes(1));
+  book_.hear(
+      {.began = clock_.now(), .listed = {}, .remembered = std::vector<cluster::HeldDevices>()});
+  EXPECT_TRUE(driver.prepare(kHalf)) << "they have ended";
 }
 
 // --- MIG instances made for claims --------------------------------------------------------------
@@ -403,7 +408,7 @@ TEST_F(CutClaimTest, AnInstanceIsMadeForItsClaimAndGoesWithIt) {
   ASSERT_TRUE(prepared) << prepared.error().message();
   EXPECT_EQ(cut_.layout(0), "3g.40gb");
   EXPECT_EQ(prepared->devices.at(0).uuid, "MIG-0-2-1");
-  EXPECT_EQ(book_.holder_of("MIG-0-2-1"), "team/half");
+  EXPECT_EQ(book_.claim_on("MIG-0-2-1"), "team/half");
   const auto spec =
       FsRoot().read(cdi_ / fmt::format("k8s.gpu.nvidia.com-claim-{}.json", kUid)).value();
   EXPECT_THAT(spec, HasSubstr("/dev/nvidia-caps/nvidia-cap1"));
@@ -430,7 +435,7 @@ TEST_F(CutClaimTest, WhatFailedIsMadeLaterOrUndone) {
   cut_.control.fail_calls("destroy_gpu_instance", {Code::kFailedPrecondition, "in use"});
   EXPECT_FALSE(driver.unprepare(kHalf));
   EXPECT_THAT(records(), SizeIs(1));
-  EXPECT_TRUE(book_.holder_of(cut_.uuid(0).value));
+  EXPECT_TRUE(book_.claim_on(cut_.uuid(0).value));
   cut_.control.heal();
   ASSERT_TRUE(driver.unprepare(kHalf));
   EXPECT_EQ(cut_.layout(0), "MIG off");
@@ -445,7 +450,7 @@ TEST_F(CutClaimTest, AnAgentThatStartsFindsItsInstances) {
   for (std::size_t i = calls; i < cut_.control.calls().size(); ++i) {
     EXPECT_THAT(cut_.control.calls()[i], testing::StartsWith("read ")) << "nothing is changed";
   }
-  EXPECT_EQ(book_.all().at(0).devices.at(0).uuid, "MIG-0-2-1");
+  EXPECT_EQ(book_.claims().at(0).devices.at(0).uuid, "MIG-0-2-1");
   EXPECT_THAT(preparer().cut_by_others().value(), ElementsAre(cut_.uuid(1)));
 }
 
@@ -476,7 +481,7 @@ TEST_F(ClaimPreparerTest, WhatLeavesServiceForAMigChangeIsNotGiven) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("gpu-0 leaves service"));
   EXPECT_THAT(records(), IsEmpty());
-  EXPECT_THAT(book_.all(), IsEmpty());
+  EXPECT_THAT(book_.claims(), IsEmpty());
   node_ = before;
   EXPECT_TRUE(driver.prepare(kHalf));
 }

@@ -81,7 +81,7 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
       preparer_(preparer_ports()),
       sweep_({.objects = ports_.objects,
               .kubelet = ports_.kubelet,
-              .book = book_,
+              .book = ports_.book,
               .undo = [this](const dra::ClaimName& claim) { return preparer_.unprepare(claim); },
               .log = ports_.log}),
       ill_(options.dra_evict_after),
@@ -112,8 +112,7 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
 ClaimPreparer::Ports ClaimService::preparer_ports() {
   return {.objects = ports_.objects,
           .store = store_,
-          .book = book_,
-          .granted = ports_.granted,
+          .book = ports_.book,
           .node =
               [this] {
                 const std::scoped_lock lock(mutex_);
@@ -139,8 +138,8 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
                          .label_trouble = mode_.trouble(),
                          .gates_off = gates_off(mode)};
   const bool takes = mode == cluster::NodeMode::kDra;
-  book_.open(takes);
-  if (!takes) standing.held = book_.held();
+  ports_.book.open(takes);
+  if (!takes) standing.held = ports_.book.claimed();
   standing.keepers = offer::claim_keepers(state.config.tranche.limits, machine, wished);
   look_at_limits(standing);
   look_at_mps(standing);
@@ -149,12 +148,12 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
 
 // A GPU that MPS shares is not cut.
 void ClaimService::look_at_mps(ClaimStanding& standing) const {
-  standing.known = book_.restored();
+  standing.known = ports_.book.restored();
   const auto by_mps = mps_resources(standing.keepers);
   if (standing.cut) {
     std::erase_if(*standing.cut, [&](const auto& gpu) { return by_mps.contains(gpu.value); });
   }
-  const auto claims = book_.all();
+  const auto claims = ports_.book.claims();
   standing.before_mps = describe_before_mps(claims, standing.keepers);
   standing.after_mps = describe_after_mps(claims, standing.keepers);
 }
@@ -297,21 +296,22 @@ void ClaimService::registered(const Result<void>& answer) {
 
 ClaimService::MadeOf ClaimService::made_of_now() const {
   const std::scoped_lock lock(mutex_);
-  return {.book = book_.version(), .dropped = dropped_};
+  return {.book = ports_.book.version(), .dropped = dropped_};
 }
 
 // Called at every turn of the loop: a pool is made when it may be another. Another order of the
 // same devices may wait; anything else may not.
 void ClaimService::publish(TimePoint now) {
-  if (!publisher_ || !state_ || !book_.restored() || !state_->claims.cut) return;
+  if (!publisher_ || !state_ || !ports_.book.restored() || !state_->claims.cut) return;
   const auto made_of = made_of_now();
   if (made_of_ == made_of && (!next_ || now < *next_)) return;
   made_of_ = made_of;
   const PoolWish wish{
-      .prepared = book_.all(), .dropped = made_of.dropped, .evicting = ill_.evicting(now)};
+      .prepared = ports_.book.claims(), .dropped = made_of.dropped, .evicting = ill_.evicting(now)};
   next_ = ill_.next(now);
   auto health = health_of(*state_, wish.prepared, dra::pool_name(names_.node));
-  if (status_writer_) status_writer_->follow(statuses_of(book_.records(), health, names_.driver));
+  if (status_writer_)
+    status_writer_->follow(statuses_of(ports_.book.records(), health, names_.driver));
   health_.set(std::move(health), ports_.clock.wall_now());
   auto pool = make_claim_pool(*state_, wish);
   if (published_ && differ_in_order_alone(*published_, pool)) {
@@ -345,7 +345,7 @@ void ClaimService::tick(TimePoint now) {
 }
 
 void ClaimService::sweep(TimePoint now) {
-  if (!publisher_ || !book_.restored()) return;
+  if (!publisher_ || !ports_.book.restored()) return;
   const auto due = sweep_at_.value_or(now + kBetweenSweeps);
   sweep_at_ = now < due ? due : now + kBetweenSweeps;
   if (now < due) return;
@@ -370,7 +370,7 @@ void ClaimService::rest() {
 
 // Calls of kubelet that wait end.
 void ClaimService::stop() {
-  book_.stop();
+  ports_.book.stop();
   health_.stop();
 }
 
@@ -405,10 +405,10 @@ Result<NodeClaims> ClaimService::tenants() const {
     const std::scoped_lock lock(mutex_);
     node = node_;
   }
-  if (node == nullptr || !book_.restored()) {
+  if (node == nullptr || !ports_.book.restored()) {
     return fail(Code::kUnavailable, "the claims that are prepared on this node are not known yet");
   }
-  return claim_tenants(book_.all(), *node);
+  return claim_tenants(ports_.book.claims(), *node);
 }
 
 }  // namespace tranche::agent

@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/dra/claim_book.h"
 #include "agent/dra/claim_cuts.h"
 #include "agent/dra/claim_preparer.h"
 #include "agent/dra/claim_status.h"
@@ -25,6 +24,7 @@
 #include "agent/dra/ill_since.h"
 #include "agent/dra/node_mode.h"
 #include "agent/dra/slice_publisher.h"
+#include "agent/holdings/book.h"
 #include "agent/limits/claim_tenant.h"
 #include "agent/loop/follower.h"
 #include "agent/plugins/cdi_inputs.h"
@@ -51,6 +51,7 @@ class ClaimService {
   struct Ports {
     cluster::Objects& objects;
     cluster::PodResources& kubelet;
+    Book& book;
     // kUnavailable: the Node is not known yet.
     std::function<Result<cluster::Node>()> node;
     std::string boot;
@@ -58,7 +59,6 @@ class ClaimService {
     std::function<Result<void>(const std::string& tenant, const GrantLimits& limits, bool renewed)>
         add_tenant;
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
-    std::function<std::string(const std::set<std::string>& uuids)> granted;
     InstanceMaker* instances;  // null: no MIG instances are made for claims
     // What limited containers mount. An error: they cannot be limited here.
     std::function<Result<offer::LimitMounts>()> mounts;
@@ -94,7 +94,6 @@ class ClaimService {
   // The agent that handed over has ended: what it prepared is known from here on.
   void look_at_store();
 
-  const ClaimBook& book() const { return book_; }
   // The Pods that a claim is reserved for; one without a name where nobody can tell.
   std::vector<cluster::MigHolder> users_of(const cluster::ObjectKey& claim) const;
   // All claims that are prepared. kUnavailable: nobody knows them yet.
@@ -103,7 +102,7 @@ class ClaimService {
  private:
   // What a pool is made of beside the state.
   struct MadeOf {
-    std::uint64_t book = 0;  // ClaimBook::version()
+    std::uint64_t book = 0;  // Book::version()
     dra::Dropped dropped;
     bool operator==(const MadeOf&) const = default;
   };
@@ -132,7 +131,6 @@ class ClaimService {
   std::optional<cluster::NodeMode> followed_mode_;
   std::string followed_trouble_;
   ClaimStore store_;
-  ClaimBook book_;
   ClaimCuts cuts_;
   dra::HealthBoard health_;
   ClaimPreparer preparer_;

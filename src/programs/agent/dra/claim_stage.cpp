@@ -11,7 +11,7 @@ using Held = std::set<std::pair<std::string, std::string>>;  // resource, id
 
 Held held_tranches(const State& state) {
   Held held;
-  for (const auto& promise : state.promises.at_odds) {
+  for (const auto& promise : state.held.at_odds) {
     held.emplace(promise.resource.value, promise.id);
   }
   return held;

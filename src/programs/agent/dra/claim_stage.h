@@ -7,7 +7,7 @@
 
 namespace tranche::agent {
 
-// Needs PromiseInput's and withhold_what_is_promised()'s work.
+// Needs WithholdingInput's and withhold_what_is_held()'s work.
 offer::Offer offer_by_mode(const State& state, offer::Offer offer);
 
 }  // namespace tranche::agent

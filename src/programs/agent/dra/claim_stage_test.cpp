@@ -38,8 +38,8 @@ TEST_F(ClaimStageTest, InModeDevicePluginAllIsOfferedThatNoClaimHolds) {
 TEST_F(ClaimStageTest, InModeDraOnlyWhatContainersHoldIsListedAndNothingGivenOut) {
   state_.claims.mode = NodeMode::kDra;
   EXPECT_THAT(told(), IsEmpty());
-  state_.promises.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(0)},
-                             {.resource = {"nvidia.com/other"}, .id = uuid(1)}};
+  state_.held.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(0)},
+                         {.resource = {"nvidia.com/other"}, .id = uuid(1)}};
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), false}}));
 }
 

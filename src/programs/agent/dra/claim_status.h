@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/dra/claim_book.h"
+#include "agent/holdings/book.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/retrier.h"

@@ -26,7 +26,7 @@ Result<bool> ClaimSweep::is_gone(const dra::PreparedClaim& claim) const {
 
 Result<void> ClaimSweep::look() {
   std::vector<dra::PreparedClaim> gone;
-  for (auto& claim : ports_.book.all()) {
+  for (auto& claim : ports_.book.claims()) {
     ASSIGN_OR_RETURN(const bool is, is_gone(claim));
     if (is) gone.push_back(std::move(claim));
   }

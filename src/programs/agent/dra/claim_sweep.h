@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "agent/dra/claim_book.h"
+#include "agent/holdings/book.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "cluster/objects.h"
@@ -21,7 +21,7 @@ class ClaimSweep {
   struct Ports {
     cluster::Objects& objects;
     cluster::PodResources& kubelet;
-    const ClaimBook& book;
+    const Book& book;
     std::function<Result<void>(const dra::ClaimName& claim)> undo;
     const Log& log;
   };

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/fake_pod_resources.h"
 #include "support/log_recorder.h"
@@ -41,7 +42,8 @@ class ClaimSweepTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakePodResources kubelet_;
   test::LogRecorder log_;
-  ClaimBook book_;
+  test::FakeClock clock_;
+  Book book_{clock_};
   std::vector<std::string> undone_;
   bool disk_full_ = false;
   ClaimSweep sweep_{{.objects = objects_,

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cluster/reasons.h"
-#include "offer/offer.h"
 
 namespace tranche::agent {
 namespace {
@@ -30,17 +29,22 @@ std::string key_of(HealthNotices::Time since) {
   return std::to_string(since.time_since_epoch().count());
 }
 
-// The devices of `devices` that the ids are tranches of.
-std::set<std::string> held(const UnhealthyDevices& devices, const std::vector<std::string>& ids) {
-  std::set<std::string> found;
-  for (const auto& id : ids) {
-    const std::string uuid(offer::device_uuid_of(id));
-    for (const auto& [device, unhealthy] : devices) {
-      if (std::ranges::find(unhealthy.uuids, uuid) != unhealthy.uuids.end()) found.insert(device);
-    }
+// The unhealthy device that is held: itself, or the GPU that it lies on; empty: none is.
+std::string unhealthy_part(const UnhealthyDevices& devices, const holdings::Holding& holding) {
+  for (const auto& [uuid, device] : devices) {
+    const auto& uuids = device.uuids;
+    if (std::ranges::find(uuids, holding.device) != uuids.end()) return uuid;
+    // A MIG instance that is made for a claim, and is not read yet.
+    if (holding.wire == holdings::Wire::kClaim && holding.gpu == uuid) return uuid;
   }
-  return found;
+  return {};
 }
+
+// A container that holds something unhealthy.
+struct Sufferer {
+  const holdings::Holding* holding = nullptr;  // one of its
+  std::set<std::string> devices;
+};
 
 }  // namespace
 
@@ -121,32 +125,36 @@ void HealthNotices::tell_node(const Fall& fall, Time now, StandingEvents::Events
 }
 
 // Of those that are unhealthy now; if none is any more, of all that fell.
-StandingEvents::Events HealthNotices::tell_pods(const Fall& fall, const Holding& holding) {
+StandingEvents::Events HealthNotices::tell_pods(const Fall& fall, const holdings::Holdings& held) {
   StandingEvents::Events events;
   UnhealthyDevices now = fall.devices;
   std::erase_if(now, [&](const auto& entry) {
     return !fall.unhealthy.empty() && !fall.unhealthy.contains(entry.first);
   });
-  for (const auto& holder : holding.holders) {
-    const auto found = held(now, holder.ids);
-    const auto pod = std::ranges::find_if(holding.pods, [&](const cluster::Pod& one) {
-      return one.ns == holder.pod_namespace && one.name == holder.pod_name;
-    });
-    if (found.empty() || pod == holding.pods.end()) continue;
+  std::map<std::string, Sufferer> sufferers;
+  for (const auto& one : held) {
+    auto device = unhealthy_part(now, one);
+    if (device.empty() || one.pod_uid.empty()) continue;
+    auto& sufferer = sufferers[fmt::format("pod/{}/{}", one.pod_uid, one.container)];
+    sufferer.holding = &one;
+    sufferer.devices.insert(std::move(device));
+  }
+  for (const auto& [name, sufferer] : sufferers) {
     std::vector<UnhealthyDevice> devices;
-    for (const auto& uuid : found) devices.push_back(now.at(uuid));
+    for (const auto& uuid : sufferer.devices) devices.push_back(now.at(uuid));
+    const auto& one = *sufferer.holding;
     events.emplace(
-        fmt::format("pod/{}/{}/{}", pod->uid, holder.container, key_of(fall.since)),
+        fmt::format("{}/{}", name, key_of(fall.since)),
         cluster::StandingEvent{.event = {.regarding = {.api_version = "v1",
                                                        .kind = "Pod",
-                                                       .ns = pod->ns,
-                                                       .name = pod->name,
-                                                       .uid = pod->uid},
+                                                       .ns = one.ns,
+                                                       .name = one.pod,
+                                                       .uid = one.pod_uid},
                                          .warning = true,
                                          .reason = cluster::reason::kGpuUnhealthy,
                                          .action = "Watch",
                                          .note = fmt::format("container {} holds a part of {}",
-                                                             holder.container, describe(devices)),
+                                                             one.container, describe(devices)),
                                          .time = fall.since},
                                .instances = {std::to_string(fall.falls)}});
   }

@@ -12,28 +12,23 @@
 #include <vector>
 
 #include "agent/health/gpu_health.h"
-#include "cluster/pod.h"
-#include "cluster/pod_resources.h"
 #include "cluster/standing_events.h"
+#include "holdings/holdings.h"
 
 namespace tranche::agent {
 
 class HealthNotices {
  public:
   using Time = cluster::Event::Time;
-  // Who holds devices, and the Pods of this node.
-  struct Holding {
-    std::vector<cluster::HeldDevices> holders;
-    std::vector<cluster::Pod> pods;
-  };
-  using Known = std::optional<Holding>;  // nullopt: it is not known now
+  // With the uids of their Pods (holdings/users.h). nullopt: it is not known now who holds what.
+  using Known = std::optional<holdings::Holdings>;
   static constexpr std::chrono::minutes kRemember{10};
   // A recovery stands for so long.
   static constexpr std::chrono::minutes kRecovered{2};
 
   explicit HealthNotices(std::string node) : node_(std::move(node)) {}
 
-  // What stands at `now`. A holder that is no Pod of this node gets no Event. While it is not known
+  // What stands at `now`. A holder whose Pod is not known gets no Event. While it is not known
   // who holds what, what stood about Pods stands on.
   cluster::StandingEvents::Events tell(const UnhealthyDevices& devices, const Known& known,
                                        Time now);
@@ -55,7 +50,8 @@ class HealthNotices {
 
   void follow(const UnhealthyDevices& devices, Time now);
   void tell_node(const Fall& fall, Time now, cluster::StandingEvents::Events& events) const;
-  static cluster::StandingEvents::Events tell_pods(const Fall& fall, const Holding& holding);
+  static cluster::StandingEvents::Events tell_pods(const Fall& fall,
+                                                   const holdings::Holdings& held);
 
   std::string node_;
   std::vector<Fall> falls_;

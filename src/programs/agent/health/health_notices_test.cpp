@@ -28,35 +28,34 @@ UnhealthyDevices fallen(int from, int to) {
 class HealthNoticesTest : public testing::Test {
  protected:
   HealthNoticesTest() {
-    for (const auto* const name : {"a", "b"}) {
-      cluster::Pod pod;
-      pod.ns = "shop";
-      pod.name = name;
-      pod.uid = std::string("uid-") + name;
-      pods_.push_back(pod);
-    }
     hold("a", "GPU-0::0");
     hold("b", "GPU-1::0");
     hold("gone", "GPU-0::1");
   }
   void hold(const std::string& pod, const std::string& id) {
-    holders_.push_back({"shop", pod, "main", "nvidia.com/gpu", {id}});
+    const auto device = id.substr(0, id.find("::"));
+    held_.push_back({.device = device,
+                     .gpu = device,
+                     .resource = {"nvidia.com/gpu"},
+                     .id = id,
+                     .ns = "shop",
+                     .pod = pod,
+                     .pod_uid = pod == "gone" ? "" : "uid-" + pod,
+                     .container = "main"});
   }
   // The Events of one look, two seconds after the last one.
   std::vector<cluster::StandingEvent> look(const UnhealthyDevices& devices,
                                            seconds after = seconds(2)) {
     now_ += after;
     std::vector<cluster::StandingEvent> events;
-    for (auto& [key, event] :
-         notices_.tell(devices, HealthNotices::Holding{holders_, pods_}, now_)) {
+    for (auto& [key, event] : notices_.tell(devices, holdings::Holdings(held_), now_)) {
       events.push_back(std::move(event));
     }
     return events;
   }
 
   HealthNotices notices_{"n1"};
-  std::vector<cluster::HeldDevices> holders_;
-  std::vector<cluster::Pod> pods_;
+  std::vector<holdings::Holding> held_;
   HealthNotices::Time now_{std::chrono::hours(1)};
 };
 
@@ -77,7 +76,7 @@ TEST_F(HealthNoticesTest, TheNodeAndThePodThatHoldsTheGpuAreTold) {
 }
 
 TEST_F(HealthNoticesTest, WithoutTheRightToReadPodsTheNodeAloneIsTold) {
-  pods_.clear();
+  for (auto& one : held_) one.pod_uid.clear();
   EXPECT_THAT(look(fallen(0, 1)), SizeIs(1));
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "holdings/users.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -31,13 +33,14 @@ void HealthReporter::look(const cluster::Call& call) {
 // Who holds what; nullopt: it is not known now.
 HealthNotices::Known HealthReporter::ask(const UnhealthyDevices& devices) {
   if (parts_.pods == nullptr || (devices.empty() && !notices_.owes())) {
-    return HealthNotices::Holding{};
+    return holdings::Holdings();
   }
-  auto pods = parts_.pods->all();
+  const auto pods = parts_.pods->all();
   if (!pods) return std::nullopt;
   const auto answer = parts_.holders.get(kYoung);
   if (!answer) return std::nullopt;
-  return HealthNotices::Holding{.holders = (*answer)->listed, .pods = *std::move(pods)};
+  parts_.book.hear(**answer);
+  return holdings::with_users(parts_.book.all(), *pods);
 }
 
 }  // namespace tranche::agent

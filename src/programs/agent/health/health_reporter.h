@@ -8,7 +8,7 @@
 #include <string>
 
 #include "agent/health/health_notices.h"
-#include "agent/node/holder_answers.h"
+#include "agent/holdings/book.h"
 #include "agent/node/pods_of_node.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -22,6 +22,7 @@ class HealthReporter {
   struct Parts {
     cluster::Objects& objects;
     HolderAnswers& holders;
+    Book& book;
     PodsOfNode* pods = nullptr;  // null: Pods may not be read
     std::string node;            // its name
     const Clock& clock;

@@ -28,6 +28,8 @@ class HealthReporterTest : public testing::Test {
     objects_.put(cluster::kPod, R"({"metadata":{"name":"p","namespace":"shop"},
                                     "spec":{"nodeName":"n1"}})");
     kubelet_.hold({{"shop", "p", "main", "nvidia.com/gpu", {"GPU-0"}}});
+    machine_.gpus.push_back({.index = 0, .uuid = {"GPU-0"}});
+    book_.follow({}, machine_, true);
     EXPECT_TRUE(test::eventually([&] { return pods_.all().has_value(); }));
   }
   void fall() {
@@ -55,9 +57,12 @@ class HealthReporterTest : public testing::Test {
   test::LogRecorder log_;
   test::FakePodResources kubelet_;
   HolderAnswers holders_{kubelet_, clock_};
+  gpu::Machine machine_;
+  Book book_{clock_};
   PodsOfNode pods_{objects_, "n1", log_.log(), kQuick};
   HealthReporter reporter_{{.objects = objects_,
                             .holders = holders_,
+                            .book = book_,
                             .pods = &pods_,
                             .node = "n1",
                             .clock = clock_,
@@ -95,6 +100,26 @@ TEST_F(HealthReporterTest, WithoutAnAnswerWhatStandsGoesOnStanding) {
   kubelet_.hold({});
   for (int i = 0; i < 20; ++i) look(minutes(1));
   EXPECT_THAT(told(), ElementsAre(2)) << "said again after half an hour, as what stands is";
+}
+
+// A Pod whose GPU came by a claim: kubelet's list of devices does not name it.
+TEST_F(HealthReporterTest, ThePodOfAClaimIsTold) {
+  kubelet_.hold({});
+  objects_.put(cluster::kPod, R"({"metadata":{"name":"q","namespace":"shop"},
+      "spec":{"nodeName":"n1","resourceClaims":[{"name":"gpu","resourceClaimName":"half"}],
+              "containers":[{"name":"main","resources":{"claims":[{"name":"gpu"}]}}]},
+      "status":{"phase":"Running"}})");
+  dra::PreparedClaim half{.ns = "shop", .name = "half", .uid = "u1", .boot = "b"};
+  half.devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = "GPU-0"}};
+  book_.restore({{"u1", half}}, machine_);
+  ASSERT_TRUE(test::eventually([&] { return pods_.all()->size() == 2; }));
+  fall();
+  look();
+  EXPECT_THAT(told(), ElementsAre(1));
+  const auto events = objects_.list(cluster::kEvent, {.ns = "shop"});
+  const auto event = json::parse(events->items.at(0).json);
+  EXPECT_EQ(event["regarding"]["name"], "q");
+  EXPECT_EQ(event["reason"], "GpuUnhealthy");
 }
 
 }  // namespace

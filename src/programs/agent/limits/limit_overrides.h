@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/holdings/holder_answers.h"
 #include "agent/limits/tenant_manager.h"
-#include "agent/node/holder_answers.h"
 #include "agent/node/node_view.h"
 #include "agent/node/node_writer.h"
 #include "agent/node/pods_of_node.h"

@@ -7,11 +7,11 @@
 #include <functional>
 #include <optional>
 
+#include "agent/holdings/holder_answers.h"
 #include "agent/limits/limit_overrides.h"
 #include "agent/limits/living_tenants.h"
 #include "agent/limits/tenant_manager.h"
 #include "agent/loop/follower.h"
-#include "agent/node/holder_answers.h"
 #include "process/periodic.h"
 
 namespace tranche::agent {

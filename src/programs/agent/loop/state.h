@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "gpu/health.h"
 #include "gpu/machine.h"
+#include "holdings/holding.h"
 #include "offer/claim_keeper.h"
 #include "offer/grant_maker.h"
 #include "offer/limit_mounts.h"
@@ -69,14 +70,14 @@ struct MpsStanding {
 };
 
 // What running containers hold that does not go together with what would be offered now.
-struct PromiseStanding {
-  std::vector<offer::Promise> at_odds;  // empty: nothing is withheld (offer/promises.h)
+struct HeldStanding {
+  std::vector<holdings::Holding> at_odds;  // empty: nothing is withheld (offer/withholding.h)
   // Held tranches that the offer has no more, by resource (ResourceOffer::beyond).
   std::map<config::ResourceName, std::vector<int>> beyond;
   // Kubelet was asked who holds it, and whether it is still held, or could not be asked.
   bool asked = false;
   std::string trouble;  // why nothing is withheld at all; empty: it is where need be
-  bool operator==(const PromiseStanding&) const = default;
+  bool operator==(const HeldStanding&) const = default;
 };
 
 // What the manager of MIG layouts takes out of service (agent/mig/).
@@ -133,7 +134,7 @@ struct State {
   DriverStanding driver;
   LimitStanding limits;
   std::map<config::ResourceName, MpsStanding> mps;  // for each resource that MPS should share
-  PromiseStanding promises;
+  HeldStanding held;
   MigStanding mig;
   ClaimStanding claims;
   bool operator==(const State&) const = default;

@@ -9,10 +9,8 @@ namespace tranche::agent {
 namespace {
 
 // Nameless while kubelet has not named the Pod.
-cluster::MigHolder holder_of(const offer::Promise& promise) {
-  const auto slash = promise.pod.find('/');
-  if (slash == std::string::npos) return {};
-  return {promise.pod.substr(0, slash), promise.pod.substr(slash + 1)};
+cluster::MigHolder holder_of(const holdings::Holding& holding) {
+  return holding.pod.empty() ? cluster::MigHolder{} : cluster::MigHolder{holding.ns, holding.pod};
 }
 
 }  // namespace
@@ -68,8 +66,7 @@ HeldInstances MigManager::held_instances(const MigStates& states,
 }
 
 bool MigManager::claimed(const std::string& device) const {
-  if (!ports_.claimed) return false;
-  const auto claims = ports_.claimed({device});
+  const auto claims = ports_.book.claims_of({device});
   return claims && !claims->empty();
 }
 
@@ -86,17 +83,16 @@ std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
     pods.insert(cluster::MigHolder{});
     ports_.renew_checkpoint();
   }
-  for (const auto& promise : ports_.promised(**answer)) {
-    if (devices.contains(std::string(offer::device_uuid_of(promise.id)))) {
-      pods.insert(holder_of(promise));
-    }
+  // Also a grant that is too young for kubelet to have named its Pod.
+  const auto heard = ports_.book.hear(**answer);
+  if (heard.came || heard.changed) ports_.look_again();
+  for (const auto& holding : ports_.book.granted()) {
+    if (devices.contains(holding.device)) pods.insert(holder_of(holding));
   }
-  if (ports_.claimed) {
-    const auto claims = ports_.claimed(devices);
-    if (!claims) return std::nullopt;
-    for (const auto& claim : *claims) {
-      for (auto& pod : ports_.users_of_claim(claim)) pods.insert(std::move(pod));
-    }
+  const auto claims = ports_.book.claims_of(devices);
+  if (!claims) return std::nullopt;
+  for (const auto& claim : *claims) {
+    for (auto& pod : ports_.users_of_claim(claim)) pods.insert(std::move(pod));
   }
   return std::vector(pods.begin(), pods.end());
 }

@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 
+#include "agent/holdings/book.h"
 #include "agent/loop/state.h"
 #include "agent/mig/mig_beside.h"
 #include "agent/mig/mig_files.h"
@@ -22,7 +23,6 @@
 #include "agent/mig/mig_node.h"
 #include "agent/mig/mig_service.h"
 #include "agent/mig/mig_wish.h"
-#include "agent/node/holder_answers.h"
 #include "agent/node/node_reporter.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -59,13 +59,7 @@ class MigManager {
     gpu::GpuReset& reset;
     cluster::PodResources& kubelet;
     HolderAnswers& holders;
-    // What is promised and not over by this answer of kubelet's: also a grant that is too young for
-    // kubelet to have named its Pod.
-    std::function<std::vector<offer::Promise>(const HolderAnswer&)> promised;
-    // The claims that hold one of these devices. nullopt: not known yet. Empty: there are no
-    // claims.
-    std::function<std::optional<std::vector<cluster::ObjectKey>>(const std::set<std::string>&)>
-        claimed = {};
+    Book& book;
     // The Pods that use a claim. Nameless: not known. May ask the API server.
     std::function<std::vector<cluster::MigHolder>(const cluster::ObjectKey& claim)> users_of_claim =
         {};

@@ -176,33 +176,32 @@ TEST(MigManager, AGrantThatKubeletHasNotNamedYetIsWaitedFor) {
   node.settings.controller = true;
   node.controller = MigNode::drain;
   node.start();
-  node.promised = {{.resource = {"nvidia.com/gpu"}, .id = "GPU-0"}};
+  const offer::Grant grant{.resource = {"nvidia.com/gpu"}, .ids = {"GPU-0"}};
+  ASSERT_TRUE(node.book.reserve(grant));
   node.wish("all-1g.10gb");
   ASSERT_TRUE(node.reach(Phase::kDraining)) << node.log_text();
   for (int i = 0; i < 5; ++i) node.turn();
   EXPECT_EQ(node.summary(0), "MIG off");
   EXPECT_TRUE(node.change()->pods.empty()) << "nobody knows its Pod";
-  node.promised.clear();
+  node.book.withdraw(grant);
   EXPECT_EQ(node.settle(), "success") << node.log_text();
 }
 
 // Kubelet does not name what claims hold. Their Pods are told, so that the controller evicts them.
 TEST(MigManager, WhatAClaimHoldsIsWaitedFor) {
-  MigNode node("h100-80gb");
+  MigNode node("h100-80gb", 2, MigNode::Claims::kNotKnown);
   node.settings.controller = true;
   node.controller = MigNode::drain;
   node.start();
-  node.claims_known = false;
-  node.claims = {{"GPU-0", {"team", "half"}}};
   node.wish("all-1g.10gb");
   for (int i = 0; i < 5; ++i) node.turn();
   EXPECT_EQ(node.summary(0), "MIG off") << "nobody knows yet what claims hold";
-  node.claims_known = true;
+  node.set_claims({{"GPU-0", {"team", "half"}}});
   ASSERT_TRUE(node.reach(Phase::kDraining)) << node.log_text();
   for (int i = 0; i < 5; ++i) node.turn();
   EXPECT_EQ(node.summary(0), "MIG off");
   EXPECT_THAT(node.change()->pods, ElementsAre(cluster::MigHolder{"team", "pod-of-half"}));
-  node.claims.clear();
+  node.set_claims({});
   EXPECT_EQ(node.settle(), "success") << node.log_text();
 }
 

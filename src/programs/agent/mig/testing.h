@@ -67,7 +67,9 @@ class Clock final : public tranche::Clock {
 
 class MigNode {
  public:
-  explicit MigNode(const char* model, int gpus = 2) {
+  enum class Claims { kKnown, kNotKnown };  // what is prepared
+
+  explicit MigNode(const char* model, int gpus = 2, Claims claims = Claims::kKnown) {
     const auto* known = gpu::find_mig_model(model);
     machine_.driver_version = "570.158.01";
     for (int i = 0; i < gpus; ++i) {
@@ -87,7 +89,18 @@ class MigNode {
     }
     config.flags.mig_strategy = config::MigStrategy::kMixed;
     node = cluster::Node{.name = "gpu-1", .resource_version = "1"};
+    if (claims == Claims::kKnown) set_claims({});
     start();
+  }
+
+  // The claims that are prepared, each by the device that it holds.
+  void set_claims(const std::map<std::string, cluster::ObjectKey>& held) {
+    std::map<std::string, dra::PreparedClaim> all;
+    for (const auto& [uuid, key] : held) {
+      all[key.name] = {.ns = key.ns, .name = key.name, .uid = key.name, .boot = boot};
+      all[key.name].devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = uuid}};
+    }
+    book.restore(all, machine());
   }
 
   static gpu::GpuUuid uuid(int i) { return {"GPU-" + std::to_string(i)}; }
@@ -106,16 +119,7 @@ class MigNode {
                         .reset = reset,
                         .kubelet = kubelet,
                         .holders = holders,
-                        .promised = [this](const HolderAnswer&) { return promised; },
-                        .claimed = [this](const std::set<std::string>& devices)
-                            -> std::optional<std::vector<cluster::ObjectKey>> {
-                          if (!claims_known) return std::nullopt;
-                          std::vector<cluster::ObjectKey> keys;
-                          for (const auto& [uuid, claim] : claims) {
-                            if (devices.contains(uuid)) keys.push_back(claim);
-                          }
-                          return keys;
-                        },
+                        .book = book,
                         .users_of_claim =
                             [](const cluster::ObjectKey& claim) -> std::vector<cluster::MigHolder> {
                           return {{claim.ns, "pod-of-" + claim.name}};
@@ -190,6 +194,7 @@ class MigNode {
     auto offer = std::make_shared<const offer::Offer>(
         withhold_what_changes(seen, offer::make_offer(*seen.machine, config, {})));
     kubelet.take(*offer);
+    book.follow(*offer, *seen.machine, true);
     if (last_ && *last_->offer == *offer && last_->state == seen) return;
     last_ = MigView{.state = seen, .offer = offer};
     manager->follow(*last_);
@@ -283,9 +288,7 @@ class MigNode {
   HolderAnswers holders{kubelet, clock};
   mig::DeviceUsers users;
   std::optional<std::vector<cluster::Pod>> pods = std::vector<cluster::Pod>();
-  std::vector<offer::Promise> promised;              // beyond what kubelet tells
-  std::map<std::string, cluster::ObjectKey> claims;  // by the device that they hold
-  bool claims_known = true;
+  Book book{clock};
   std::string quiet_trouble;  // why they do not let go
   // What somebody else does just before a write.
   std::function<void(const NodeWriter::Change&)> before_write;

@@ -12,9 +12,9 @@ constexpr const char* kUntold =
     "the MPS control daemons cannot be told whether claims get their GPUs, so these are not given "
     "out";
 
-bool holds_one(const std::vector<offer::Promise>& promises, const std::set<std::string>& gpus) {
-  return std::ranges::any_of(
-      promises, [&](const offer::Promise& promise) { return gpus.contains(promise.gpu_uuid); });
+bool holds_one(const std::vector<holdings::Holding>& held, const std::set<std::string>& gpus) {
+  return std::ranges::any_of(held,
+                             [&](const holdings::Holding& one) { return gpus.contains(one.gpu); });
 }
 
 bool has_claims(const ClaimStanding& claims, const std::set<std::string>& gpus) {
@@ -26,7 +26,7 @@ bool is_to_open(const State& state, const MpsStanding& mps, bool open) {
   const auto& claims = state.claims;
   if (claims.undecided || !claims.known) return open;
   if (claims.mode == cluster::NodeMode::kDevicePlugin) return open && has_claims(claims, mps.gpus);
-  return open || !holds_one(state.promises.at_odds, mps.gpus);
+  return open || !holds_one(state.held.at_odds, mps.gpus);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::set<std::string> resources_to_open(const State& state, const std::set<std::
   return open;
 }
 
-// What was granted since the promises were looked at counts, too.
+// What was granted since the held were looked at counts, too.
 Result<std::set<std::string>> MpsOpener::decide(const State& state) {
   ASSIGN_OR_RETURN(const auto before, mps::read_open(root_));
   auto open = resources_to_open(state, before);

@@ -27,9 +27,9 @@ State state(NodeMode mode) {
 TEST(ResourcesToOpen, InModeDraWhenNoContainerOfTheDevicePluginHoldsAGpuOfIt) {
   auto dra = state(NodeMode::kDra);
   EXPECT_THAT(resources_to_open(dra, {}), ElementsAre(kResource));
-  dra.promises.at_odds = {{.resource = {kResource}, .id = "GPU-b::1", .gpu_uuid = "GPU-b"}};
+  dra.held.at_odds = {{.gpu = "GPU-b", .resource = {kResource}, .id = "GPU-b::1"}};
   EXPECT_THAT(resources_to_open(dra, {}), IsEmpty());
-  dra.promises.at_odds[0].gpu_uuid = "GPU-c";
+  dra.held.at_odds[0].gpu = "GPU-c";
   EXPECT_THAT(resources_to_open(dra, {}), ElementsAre(kResource)) << "of another resource";
 }
 

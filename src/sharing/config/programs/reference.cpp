@@ -13,7 +13,8 @@ namespace tranche::config {
 namespace {
 
 constexpr std::string_view kNote =
-    "<!-- Made from the tables of src/sharing/config/flags and src/sharing/config/file; a test keeps it so. "
+    "<!-- Made from the tables of src/sharing/config/flags and src/sharing/config/file; a test "
+    "keeps it so. "
     "-->\n\n";
 
 std::string code(std::string_view text) {

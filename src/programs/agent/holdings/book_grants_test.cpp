@@ -1,13 +1,12 @@
-#include "agent/promises/promise_book.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/holdings/book.h"
 #include "offer/make_offer.h"
 #include "support/fake_clock.h"
 #include "support/machines.h"
 
-namespace tranche::agent::promise_book_test {
+namespace tranche::agent::book_grants_test {
 namespace {
 
 using test::gpu_uuid;
@@ -35,9 +34,12 @@ cluster::HeldDevices holds(const std::string& pod, const std::string& resource,
           .ids = std::move(ids)};
 }
 
-class PromiseBookTest : public testing::Test {
+class BookGrantsTest : public testing::Test {
  protected:
-  PromiseBookTest() { clock_.advance(std::chrono::hours(1)); }
+  BookGrantsTest() {
+    clock_.advance(std::chrono::hours(1));
+    book_.on_misfit([this] { ++misfits_; });
+  }
 
   void follow(int replicas, bool enforced = true, bool rename = true) {
     config::ReplicatedResource entry;
@@ -51,20 +53,20 @@ class PromiseBookTest : public testing::Test {
     book_.follow(offer, machine_, enforced);
   }
   Result<void> give(const offer::Grant& grant) {
-    TRY(book_.admit(grant));
-    book_.give(grant);
+    TRY(book_.reserve(grant));
+    book_.commit(grant);
     return {};
   }
   // Time passes before kubelet is asked.
-  PromiseBook::Heard hear(Held listed, Result<Held> remembered,
-                          std::chrono::seconds later = std::chrono::seconds(2)) {
+  Book::Heard hear(Held listed, Result<Held> remembered,
+                   std::chrono::seconds later = std::chrono::seconds(2)) {
     clock_.advance(later);
     return book_.hear(
         {.began = clock_.now(), .listed = std::move(listed), .remembered = std::move(remembered)});
   }
   std::vector<std::string> ids() const {
     std::vector<std::string> out;
-    for (const auto& promise : book_.all()) out.push_back(promise.id);
+    for (const auto& promise : book_.granted()) out.push_back(promise.id);
     return out;
   }
 
@@ -72,15 +74,15 @@ class PromiseBookTest : public testing::Test {
   config::LimitTable limits_;
   test::FakeClock clock_;
   int misfits_ = 0;
-  PromiseBook book_{clock_, [this] { ++misfits_; }};
+  Book book_{clock_};
 };
 
-TEST_F(PromiseBookTest, RefusesAGpuThatOthersShareAndNamesThem) {
+TEST_F(BookGrantsTest, RefusesAGpuThatOthersShareAndNamesThem) {
   follow(4);
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
   hear({holds("a", kSharedGpu, {replica(0)})}, Held());
   follow(1);
-  const auto refused = book_.admit(grant(kGpu, {gpu_uuid(0)}));
+  const auto refused = book_.reserve(grant(kGpu, {gpu_uuid(0)}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(refused.error().what,
@@ -89,55 +91,55 @@ TEST_F(PromiseBookTest, RefusesAGpuThatOthersShareAndNamesThem) {
   EXPECT_TRUE(give(grant(kGpu, {gpu_uuid(1)}))) << "nobody holds the other one";
 }
 
-TEST_F(PromiseBookTest, RefusesToShareAGpuThatSomebodyHasAlone) {
+TEST_F(BookGrantsTest, RefusesToShareAGpuThatSomebodyHasAlone) {
   follow(1);
   ASSERT_TRUE(give(grant(kGpu, {gpu_uuid(0)})));
   follow(4);
-  EXPECT_FALSE(book_.admit(grant(kSharedGpu, {replica(2)})));
+  EXPECT_FALSE(book_.reserve(grant(kSharedGpu, {replica(2)})));
   EXPECT_THAT(ids(), ElementsAre(gpu_uuid(0))) << "what was refused is not held";
 }
 
-TEST_F(PromiseBookTest, AWholeGpuOfTheSameNameBecomesOneOfItsReplicas) {
+TEST_F(BookGrantsTest, AWholeGpuOfTheSameNameBecomesOneOfItsReplicas) {
   follow(1);
   ASSERT_TRUE(give(grant(kGpu, {gpu_uuid(0)})));
   follow(2, true, false);
   EXPECT_TRUE(give(grant(kGpu, {replica(1)}))) << "the rolling update goes on";
   follow(1);
-  EXPECT_FALSE(book_.admit(grant("nvidia.com/other", {gpu_uuid(0)})));
+  EXPECT_FALSE(book_.reserve(grant("nvidia.com/other", {gpu_uuid(0)})));
 }
 
-TEST_F(PromiseBookTest, TheLaterOfTwoPromisesThatExcludeEachOtherIsRefused) {
+TEST_F(BookGrantsTest, TheLaterOfTwoPromisesThatExcludeEachOtherIsRefused) {
   follow(4);
-  ASSERT_TRUE(book_.admit(grant(kSharedGpu, {replica(0)}))) << "begins before the change";
+  ASSERT_TRUE(book_.reserve(grant(kSharedGpu, {replica(0)}))) << "begins before the change";
   follow(1);
-  EXPECT_FALSE(book_.admit(grant(kGpu, {gpu_uuid(0)}))) << "before the other one is answered";
+  EXPECT_FALSE(book_.reserve(grant(kGpu, {gpu_uuid(0)}))) << "before the other one is answered";
   EXPECT_EQ(misfits_, 0);
 }
 
-TEST_F(PromiseBookTest, AGrantOfTheOfferBeforeIsTold) {
+TEST_F(BookGrantsTest, AGrantOfTheOfferBeforeIsTold) {
   follow(1);
   EXPECT_TRUE(give(grant(kSharedGpu, {replica(0)})));
   EXPECT_EQ(misfits_, 1);
 }
 
-TEST_F(PromiseBookTest, AnIdThatIsGivenAnewIsHeldOnce) {
+TEST_F(BookGrantsTest, AnIdThatIsGivenAnewIsHeldOnce) {
   follow(1);
   ASSERT_TRUE(give(grant(kGpu, {gpu_uuid(0)})));
   EXPECT_TRUE(give(grant(kGpu, {gpu_uuid(0)}))) << "an init container and its container";
   EXPECT_THAT(ids(), SizeIs(1));
 }
 
-TEST_F(PromiseBookTest, CountsTheHoldersOfBothNames) {
+TEST_F(BookGrantsTest, CountsTheHoldersOfBothNames) {
   follow(2);
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
   follow(2, true, false);
   EXPECT_TRUE(give(grant(kGpu, {replica(0)})));
-  const auto third = book_.admit(grant(kGpu, {replica(1)}));
+  const auto third = book_.reserve(grant(kGpu, {replica(1)}));
   ASSERT_FALSE(third);
   EXPECT_THAT(third.error().what, HasSubstr("is held as nvidia.com/gpu.shared"));
 }
 
-TEST_F(PromiseBookTest, PartsThatAreKeptAndPartsThatAreGivenAddUp) {
+TEST_F(BookGrantsTest, PartsThatAreKeptAndPartsThatAreGivenAddUp) {
   machine_.gpus[0].memory = Bytes::from_mib(1000);
   auto half = grant(kSharedGpu, {replica(0)});
   half.tenant = "t";
@@ -149,25 +151,25 @@ TEST_F(PromiseBookTest, PartsThatAreKeptAndPartsThatAreGivenAddUp) {
   follow(4, true, false);
   ASSERT_TRUE(give(grant(kGpu, {replica(0)})));
   ASSERT_TRUE(give(grant(kGpu, {replica(1)})));
-  EXPECT_FALSE(book_.admit(grant(kGpu, {replica(2)}))) << "with a list from before the change";
-  auto kept = book_.all();
+  EXPECT_FALSE(book_.reserve(grant(kGpu, {replica(2)}))) << "with a list from before the change";
+  auto kept = book_.granted();
   for (auto& promise : kept) {
     if (promise.part) promise.part->memory = Bytes::from_mib(250);
   }
   book_.keep(kept);
-  EXPECT_TRUE(book_.admit(grant(kGpu, {replica(2)}))) << "it was lowered since it was granted";
+  EXPECT_TRUE(book_.reserve(grant(kGpu, {replica(2)}))) << "it was lowered since it was granted";
 }
 
-TEST_F(PromiseBookTest, RefusesNothingWhereItIsNotEnforced) {
+TEST_F(BookGrantsTest, RefusesNothingWhereItIsNotEnforced) {
   follow(4, false);
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
   follow(1, false);
   EXPECT_TRUE(give(grant(kGpu, {gpu_uuid(0)})));
 }
 
-TEST_F(PromiseBookTest, AGrantThatWasNotStoredIsNotHeld) {
+TEST_F(BookGrantsTest, AGrantThatWasNotStoredIsNotHeld) {
   follow(1);
-  ASSERT_TRUE(book_.admit(grant(kGpu, {gpu_uuid(0)})));
+  ASSERT_TRUE(book_.reserve(grant(kGpu, {gpu_uuid(0)})));
   book_.withdraw(grant(kGpu, {gpu_uuid(0)}));
   EXPECT_THAT(ids(), IsEmpty());
 }
@@ -179,7 +181,7 @@ struct Step {
   bool held;  // afterwards
 };
 
-TEST_F(PromiseBookTest, APromiseIsOverWhenNeitherListNorCheckpointNamesIt) {
+TEST_F(BookGrantsTest, APromiseIsOverWhenNeitherListNorCheckpointNamesIt) {
   follow(4);
   const Held named = {holds("a", kSharedGpu, {replica(0)})};
   const Held remembered = {holds("", kSharedGpu, {replica(0)})};
@@ -198,30 +200,30 @@ TEST_F(PromiseBookTest, APromiseIsOverWhenNeitherListNorCheckpointNamesIt) {
   }
 }
 
-TEST_F(PromiseBookTest, AGrantThatKubeletHasNotNamedYetIsHeldAWhile) {
+TEST_F(BookGrantsTest, AGrantThatKubeletHasNotNamedYetIsHeldAWhile) {
   follow(4);
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
   EXPECT_TRUE(book_.has_unheard());
   EXPECT_TRUE(hear({}, Held(), std::chrono::seconds(1)).unclear);
   EXPECT_THAT(ids(), SizeIs(1));
-  hear({}, Held(), PromiseBook::kSettle);
+  hear({}, Held(), GrantEntries::kSettle);
   EXPECT_THAT(ids(), IsEmpty()) << "its Pod has failed";
 }
 
-TEST_F(PromiseBookTest, AnAnswerSaysNothingOfAGrantThatIsGivenMeanwhile) {
+TEST_F(BookGrantsTest, AnAnswerSaysNothingOfAGrantThatIsGivenMeanwhile) {
   follow(4);
-  ASSERT_TRUE(book_.admit(grant(kSharedGpu, {replica(0)})));
+  ASSERT_TRUE(book_.reserve(grant(kSharedGpu, {replica(0)})));
   hear({}, Held(), std::chrono::hours(1));
   EXPECT_THAT(ids(), SizeIs(1)) << "it is being stored for an hour";
   const auto asked = clock_.now();
   clock_.advance(std::chrono::seconds(1));
-  book_.give(grant(kSharedGpu, {replica(0)}));
+  book_.commit(grant(kSharedGpu, {replica(0)}));
   clock_.advance(std::chrono::hours(1));
   book_.hear({.began = asked, .listed = {}, .remembered = Held()});
   EXPECT_THAT(ids(), SizeIs(1));
 }
 
-TEST_F(PromiseBookTest, AnOldCheckpointThatNamesTheHolderBeforeFreesNobody) {
+TEST_F(BookGrantsTest, AnOldCheckpointThatNamesTheHolderBeforeFreesNobody) {
   follow(4);
   const Held before = {holds("", kSharedGpu, {replica(0)})};
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
@@ -230,23 +232,23 @@ TEST_F(PromiseBookTest, AnOldCheckpointThatNamesTheHolderBeforeFreesNobody) {
   EXPECT_THAT(ids(), SizeIs(1));
 }
 
-TEST_F(PromiseBookTest, TakesWhatAnEarlierAgentGranted) {
+TEST_F(BookGrantsTest, TakesWhatAnEarlierAgentGranted) {
   const auto now =
       std::chrono::floor<std::chrono::milliseconds>(clock_.wall_now().time_since_epoch()).count();
   book_.restore(std::vector<offer::GrantRecord>{
       {.grant = grant(kSharedGpu, {replica(0)}), .granted_at_ms = now - 3'600'000},
       {.grant = grant(kSharedGpu, {replica(1)}), .granted_at_ms = now}});
   follow(1);
-  EXPECT_FALSE(book_.admit(grant(kGpu, {gpu_uuid(0)})));
+  EXPECT_FALSE(book_.reserve(grant(kGpu, {gpu_uuid(0)})));
   hear({}, Held(), std::chrono::seconds(1));
   EXPECT_THAT(ids(), ElementsAre(replica(1))) << "the old one is over at once";
 }
 
-TEST_F(PromiseBookTest, LearnsOfContainersThatNoGrantIsKnownOf) {
+TEST_F(BookGrantsTest, LearnsOfContainersThatNoGrantIsKnownOf) {
   follow(4);
   book_.learn({holds("", kGpu, {gpu_uuid(0)}), holds("", "vendor.com/x", {"x-0"})});
   EXPECT_THAT(ids(), ElementsAre(gpu_uuid(0)));
-  EXPECT_FALSE(book_.admit(grant(kSharedGpu, {replica(0)})));
+  EXPECT_FALSE(book_.reserve(grant(kSharedGpu, {replica(0)})));
   const auto heard =
       hear({holds("b", kGpu, {gpu_uuid(0)}), holds("c", kGpu, {gpu_uuid(1)})}, Held());
   EXPECT_TRUE(heard.came);
@@ -256,13 +258,13 @@ TEST_F(PromiseBookTest, LearnsOfContainersThatNoGrantIsKnownOf) {
   EXPECT_THAT(ids(), IsEmpty());
 }
 
-TEST_F(PromiseBookTest, AGpuAndItsInstancesExcludeEachOther) {
+TEST_F(BookGrantsTest, AGpuAndItsInstancesExcludeEachOther) {
   machine_ = test::machine_of({test::a100_40gb(0).mig({"1g.5gb", "1g.5gb"})});
   follow(1);
   ASSERT_TRUE(give(grant("nvidia.com/mig-1g.5gb", {test::mig_uuid(0, 0)})));
   EXPECT_TRUE(give(grant("nvidia.com/mig-1g.5gb", {test::mig_uuid(0, 1)})));
-  EXPECT_FALSE(book_.admit(grant(kGpu, {gpu_uuid(0)})));
+  EXPECT_FALSE(book_.reserve(grant(kGpu, {gpu_uuid(0)})));
 }
 
 }  // namespace
-}  // namespace tranche::agent::promise_book_test
+}  // namespace tranche::agent::book_grants_test

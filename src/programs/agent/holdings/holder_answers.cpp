@@ -1,4 +1,4 @@
-#include "agent/node/holder_answers.h"
+#include "agent/holdings/holder_answers.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "agent/dra/claim_book.h"
+#include "agent/holdings/claim_entries.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,30 @@
 namespace tranche::agent {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{500};
-
 std::string name_of(const dra::PreparedClaim& claim) { return claim.ns + '/' + claim.name; }
+
+holdings::Use use_of(const dra::PreparedDevice& device) {
+  if (!device.mps.empty()) return holdings::Use::kMps;
+  return device.share_id.empty() ? holdings::Use::kWhole : holdings::Use::kTimeSliced;
+}
+
+holdings::Holding holding_of(const dra::PreparedClaim& claim, const dra::PreparedDevice& device,
+                             const GrantEntries& grants) {
+  holdings::Holding holding{
+      .device = device.uuid,
+      .gpu = device.place ? device.place->gpu.value : grants.gpu_of(device.uuid),
+      .wire = holdings::Wire::kClaim,
+      .id = device.share_id.empty() ? device.device : device.device + '/' + device.share_id,
+      .claim = claim.name,
+      .request = device.request,
+      .tenant = dra::tenant_of(claim, device),
+      .ns = claim.ns,
+      .use = use_of(device)};
+  if (device.limits && !device.limits->devices.empty()) {
+    holding.part = device.limits->devices.front();
+  }
+  return holding;
+}
 
 }  // namespace
 
@@ -32,26 +53,21 @@ std::set<std::string> silicon_of(const dra::PreparedDevice& device, const gpu::M
   return {device.place->gpu.value, device.uuid};
 }
 
-void ClaimBook::open(bool open) {
-  const std::scoped_lock lock(mutex_);
-  open_ = open;
+Result<void> ClaimEntries::check_open() const {
+  if (open_) return {};
+  return fail(Code::kUnavailable,
+              fmt::format("this node takes no claims: it is in mode {}",
+                          cluster::name_of(cluster::NodeMode::kDevicePlugin)),
+              fmt::format("delete the Pod, so that the scheduler looks for another node; or "
+                          "label this one {}={}",
+                          cluster::kModeLabel, cluster::name_of(cluster::NodeMode::kDra)));
 }
 
-Result<void> ClaimBook::begin(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
-  const std::scoped_lock lock(mutex_);
-  if (!open_) {
-    return fail(Code::kUnavailable,
-                fmt::format("this node takes no claims: it is in mode {}",
-                            cluster::name_of(cluster::NodeMode::kDevicePlugin)),
-                fmt::format("delete the Pod, so that the scheduler looks for another node; or "
-                            "label this one {}={}",
-                            cluster::kModeLabel, cluster::name_of(cluster::NodeMode::kDra)));
-  }
+void ClaimEntries::begin(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
   put(claim, machine, false);
-  return {};
 }
 
-void ClaimBook::put(const dra::PreparedClaim& claim, const gpu::Machine& machine, bool stored) {
+void ClaimEntries::put(const dra::PreparedClaim& claim, const gpu::Machine& machine, bool stored) {
   Entry entry{.claim = claim, .uuids = {}, .stored = stored};
   for (const auto& device : claim.devices) {
     if (!device.admin_access) entry.uuids.merge(silicon_of(device, machine));
@@ -60,8 +76,7 @@ void ClaimBook::put(const dra::PreparedClaim& claim, const gpu::Machine& machine
   ++version_;
 }
 
-void ClaimBook::stored(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
-  const std::scoped_lock lock(mutex_);
+void ClaimEntries::stored(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
   const auto entry = entries_.find(claim.uid);
   if (entry == entries_.end()) return;
   const bool was_stored = std::exchange(entry->second.stored, true);
@@ -73,33 +88,26 @@ void ClaimBook::stored(const dra::PreparedClaim& claim, const gpu::Machine& mach
   }
 }
 
-void ClaimBook::failed(const std::string& uid, std::string trouble) {
-  const std::scoped_lock lock(mutex_);
+void ClaimEntries::failed(const std::string& uid, std::string trouble) {
   const auto entry = entries_.find(uid);
   if (entry == entries_.end() || entry->second.trouble == trouble) return;
   entry->second.trouble = std::move(trouble);
   ++version_;
 }
 
-std::uint64_t ClaimBook::enter(const std::string& uid) {
-  const std::scoped_lock lock(mutex_);
+std::uint64_t ClaimEntries::enter(const std::string& uid) {
   calls_.emplace(uid, ++last_call_);
   return last_call_;
 }
 
-bool ClaimBook::stands(const std::string& uid, std::uint64_t call) const {
-  const std::scoped_lock lock(mutex_);
+bool ClaimEntries::stands(const std::string& uid, std::uint64_t call) const {
   return calls_.contains({uid, call});
 }
 
-void ClaimBook::leave(const std::string& uid, std::uint64_t call) {
-  const std::scoped_lock lock(mutex_);
-  calls_.erase({uid, call});
-}
+void ClaimEntries::leave(const std::string& uid, std::uint64_t call) { calls_.erase({uid, call}); }
 
 // Another call for the same claim may have begun it anew.
-void ClaimBook::withdraw(const std::string& uid, std::uint64_t call) {
-  const std::scoped_lock lock(mutex_);
+void ClaimEntries::withdraw(const std::string& uid, std::uint64_t call) {
   const bool others = std::ranges::any_of(
       calls_, [&](const auto& one) { return one.first == uid && one.second != call; });
   const auto entry = entries_.find(uid);
@@ -108,78 +116,53 @@ void ClaimBook::withdraw(const std::string& uid, std::uint64_t call) {
   ++version_;
 }
 
-void ClaimBook::end(const std::string& uid) {
-  {
-    const std::scoped_lock lock(mutex_);
-    entries_.erase(uid);
-    std::erase_if(calls_, [&](const auto& one) { return one.first == uid; });
-    ++version_;
-  }
-  changed_.notify_all();
+void ClaimEntries::end(const std::string& uid) {
+  entries_.erase(uid);
+  std::erase_if(calls_, [&](const auto& one) { return one.first == uid; });
+  ++version_;
 }
 
-std::uint64_t ClaimBook::version() const {
-  const std::scoped_lock lock(mutex_);
-  return version_;
-}
-
-bool ClaimBook::await_change(std::uint64_t version,
-                             std::chrono::steady_clock::time_point end) const {
-  const auto now = std::chrono::steady_clock::now();
-  std::unique_lock lock(mutex_);
-  if (stopped_ || now >= end) return false;
-  changed_.wait_until(lock, std::min(end, now + kLookAgain),
-                      [&] { return stopped_ || version_ != version; });
-  return !stopped_;
-}
-
-void ClaimBook::stop() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stopped_ = true;
-  }
-  changed_.notify_all();
-}
-
-void ClaimBook::restore(const std::map<std::string, dra::PreparedClaim>& claims,
-                        const gpu::Machine& machine) {
-  const std::scoped_lock lock(mutex_);
+void ClaimEntries::restore(const std::map<std::string, dra::PreparedClaim>& claims,
+                           const gpu::Machine& machine) {
   std::erase_if(entries_, [](const auto& entry) { return entry.second.stored; });
   for (const auto& [uid, claim] : claims) put(claim, machine, true);
   ++version_;
   restored_ = true;
 }
 
-bool ClaimBook::restored() const {
-  const std::scoped_lock lock(mutex_);
-  return restored_;
+std::vector<holdings::Holding> ClaimEntries::all(const GrantEntries& grants) const {
+  std::vector<holdings::Holding> all;
+  for (const auto& [uid, entry] : entries_) {
+    for (const auto& device : entry.claim.devices) {
+      if (!device.admin_access) all.push_back(holding_of(entry.claim, device, grants));
+      if (!device.admin_access && !entry.stored) all.back().state = holdings::State::kReserved;
+    }
+  }
+  return all;
 }
 
-std::vector<dra::PreparedClaim> ClaimBook::all() const {
+std::vector<dra::PreparedClaim> ClaimEntries::claims() const {
   std::vector<dra::PreparedClaim> claims;
-  const std::scoped_lock lock(mutex_);
   for (const auto& [uid, entry] : entries_) claims.push_back(entry.claim);
   return claims;
 }
 
-std::vector<ClaimRecord> ClaimBook::records() const {
+std::vector<ClaimRecord> ClaimEntries::records() const {
   std::vector<ClaimRecord> records;
-  const std::scoped_lock lock(mutex_);
   for (const auto& [uid, entry] : entries_) {
     if (entry.stored) records.push_back({entry.claim, entry.trouble});
   }
   return records;
 }
 
-std::optional<std::string> ClaimBook::holder_of(std::string_view uuid) const {
-  const std::scoped_lock lock(mutex_);
+std::optional<std::string> ClaimEntries::claim_on(std::string_view uuid) const {
   for (const auto& [uid, entry] : entries_) {
     if (entry.uuids.contains(std::string(uuid))) return name_of(entry.claim);
   }
   return std::nullopt;
 }
 
-std::optional<std::vector<cluster::ObjectKey>> ClaimBook::on(
+std::optional<std::vector<cluster::ObjectKey>> ClaimEntries::claims_of(
     const std::set<std::string>& uuids) const {
   const auto has_one = [&](const Entry& entry) {
     return std::ranges::any_of(entry.claim.devices, [&](const dra::PreparedDevice& device) {
@@ -189,7 +172,6 @@ std::optional<std::vector<cluster::ObjectKey>> ClaimBook::on(
     });
   };
   std::vector<cluster::ObjectKey> claims;
-  const std::scoped_lock lock(mutex_);
   if (!restored_) return std::nullopt;
   for (const auto& [uid, entry] : entries_) {
     if (has_one(entry)) claims.push_back({entry.claim.ns, entry.claim.name});
@@ -197,9 +179,8 @@ std::optional<std::vector<cluster::ObjectKey>> ClaimBook::on(
   return claims;
 }
 
-std::map<std::string, std::string> ClaimBook::held() const {
+std::map<std::string, std::string> ClaimEntries::claimed() const {
   std::map<std::string, std::string> held;
-  const std::scoped_lock lock(mutex_);
   for (const auto& [uid, entry] : entries_) {
     for (const auto& uuid : entry.uuids) held.emplace(uuid, name_of(entry.claim));
   }

@@ -1,4 +1,4 @@
-#include "agent/promises/promise_notices.h"
+#include "agent/holdings/held_notices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "support/log_recorder.h"
 #include "support/machines.h"
 
-namespace tranche::agent::promise_notices_test {
+namespace tranche::agent::held_notices_test {
 namespace {
 
 using test::gpu_uuid;
@@ -25,16 +25,17 @@ offer::HeldDevice held(int gpu, std::vector<std::string> pods) {
   for (const auto& pod : pods) {
     device.by.push_back({.resource = {"nvidia.com/gpu.shared"},
                          .id = offer::replica_id(gpu_uuid(gpu), static_cast<int>(device.by.size())),
-                         .use = offer::Use::kTimeSliced,
-                         .pod = pod});
+                         .ns = pod.substr(0, pod.find('/')),
+                         .pod = pod.substr(pod.find('/') + 1),
+                         .use = holdings::Use::kTimeSliced});
   }
   return device;
 }
 
-class PromiseNoticesTest : public testing::Test {
+class HeldNoticesTest : public testing::Test {
  protected:
   void follow(std::vector<offer::HeldDevice> devices, bool asked = true) {
-    state_.promises.asked = asked;
+    state_.held.asked = asked;
     offer::Offer offer;
     offer.held = std::move(devices);
     EXPECT_TRUE(notices_.follow({state_, std::make_shared<const offer::Offer>(std::move(offer))}));
@@ -44,12 +45,12 @@ class PromiseNoticesTest : public testing::Test {
   test::LogRecorder log_;
   std::vector<NodeNotice> events_;
   std::vector<ConditionReport> conditions_;
-  PromiseNotices notices_{[this](const NodeNotice& notice) { events_.push_back(notice); },
-                          [this](const ConditionReport& report) { conditions_.push_back(report); },
-                          log_.log()};
+  HeldNotices notices_{[this](const NodeNotice& notice) { events_.push_back(notice); },
+                       [this](const ConditionReport& report) { conditions_.push_back(report); },
+                       log_.log()};
 };
 
-TEST_F(PromiseNoticesTest, TellOnceThatADeviceIsHeldAndOnceThatItIsFree) {
+TEST_F(HeldNoticesTest, TellOnceThatADeviceIsHeldAndOnceThatItIsFree) {
   follow({held(0, {"ns/a", "ns/b"})});
   follow({held(0, {"ns/a", "ns/b"})});
   follow({held(0, {"ns/b"})});
@@ -69,7 +70,7 @@ TEST_F(PromiseNoticesTest, TellOnceThatADeviceIsHeldAndOnceThatItIsFree) {
   EXPECT_TRUE(conditions_.back().good);
 }
 
-TEST_F(PromiseNoticesTest, WaitUntilKubeletHasSaidWhoHoldsIt) {
+TEST_F(HeldNoticesTest, WaitUntilKubeletHasSaidWhoHoldsIt) {
   follow({held(0, {""})}, false);
   EXPECT_THAT(events_, IsEmpty());
   EXPECT_THAT(conditions_, IsEmpty());
@@ -77,7 +78,7 @@ TEST_F(PromiseNoticesTest, WaitUntilKubeletHasSaidWhoHoldsIt) {
   EXPECT_THAT(events_, IsEmpty()) << "its holders had gone before";
 }
 
-TEST_F(PromiseNoticesTest, TellOfADeviceThatIsHeldLater) {
+TEST_F(HeldNoticesTest, TellOfADeviceThatIsHeldLater) {
   follow({held(0, {"ns/a"})});
   follow({held(0, {"ns/a"}), held(1, {"ns/b"})});
   ASSERT_THAT(events_, SizeIs(2));
@@ -85,7 +86,7 @@ TEST_F(PromiseNoticesTest, TellOfADeviceThatIsHeldLater) {
   EXPECT_THAT(events_[1].note, testing::Not(HasSubstr("by ns/a")));
 }
 
-TEST_F(PromiseNoticesTest, SayOnceThatNothingIsWithheld) {
+TEST_F(HeldNoticesTest, SayOnceThatNothingIsWithheld) {
   state_.config.tranche.on_change = config::OnChange::kAsNvidia;
   follow({});
   follow({});
@@ -93,7 +94,7 @@ TEST_F(PromiseNoticesTest, SayOnceThatNothingIsWithheld) {
   EXPECT_TRUE(conditions_.back().good);
 }
 
-TEST_F(PromiseNoticesTest, ManyDevicesMakeABoundedMessage) {
+TEST_F(HeldNoticesTest, ManyDevicesMakeABoundedMessage) {
   std::vector<offer::HeldDevice> devices;
   for (int i = 0; i < 16; ++i) devices.push_back(held(i, {"ns/a"}));
   follow(devices);
@@ -102,4 +103,4 @@ TEST_F(PromiseNoticesTest, ManyDevicesMakeABoundedMessage) {
 }
 
 }  // namespace
-}  // namespace tranche::agent::promise_notices_test
+}  // namespace tranche::agent::held_notices_test

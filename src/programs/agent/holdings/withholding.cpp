@@ -1,4 +1,4 @@
-#include "agent/promises/promise_stage.h"
+#include "agent/holdings/withholding.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "offer/limits.h"
-#include "offer/promises.h"
+#include "offer/withholding.h"
 
 namespace tranche::agent {
 namespace {
@@ -18,24 +18,23 @@ constexpr const char* kNotMounted =
     "they hold is withheld when the configuration promises it otherwise, as with NVIDIA's plugin; "
     "mount the host's folder /var/lib/kubelet/pod-resources at the same place";
 
-std::vector<offer::Promise> in_order(std::vector<offer::Promise> promises) {
-  std::ranges::sort(promises, {}, [](const offer::Promise& promise) {
-    return std::tie(promise.resource.value, promise.id);
-  });
-  return promises;
+std::vector<holdings::Holding> in_order(std::vector<holdings::Holding> held) {
+  std::ranges::sort(
+      held, {}, [](const holdings::Holding& one) { return std::tie(one.resource.value, one.id); });
+  return held;
 }
 
 }  // namespace
 
-PromiseInput::PromiseInput(PromiseBook& book, cluster::PodResources& pod_resources,
-                           PromiseWatch::Parts watch, Part part)
+WithholdingInput::WithholdingInput(Book& book, cluster::PodResources& pod_resources,
+                                   HoldingsWatch::Parts watch, Part part)
     : book_(book),
       part_(std::move(part)),
       pod_resources_(pod_resources),
       watch_(std::move(watch)) {}
 
-void PromiseInput::look(const offer::Offer& wished, State& state) {
-  auto& standing = state.promises;
+void WithholdingInput::look(const offer::Offer& wished, State& state) {
+  auto& standing = state.held;
   // In mode `dra` all that is held is held otherwise than it is given out now.
   const bool claims = state.claims.mode == cluster::NodeMode::kDra;
   const bool wanted = claims || state.config.tranche.on_change == config::OnChange::kWithhold;
@@ -51,37 +50,37 @@ void PromiseInput::look(const offer::Offer& wished, State& state) {
     if (changed && possible) {
       if (const auto remembered = pod_resources_.remembered()) book_.learn(*remembered);
     }
-    const auto promises = in_order(book_.all());
-    standing.at_odds = claims ? promises : offer::find_at_odds(promises, wished);
+    const auto held = in_order(book_.granted());
+    standing.at_odds = claims ? held : offer::find_at_odds(held, wished);
     add_parts(wished, standing.at_odds);
     book_.keep(standing.at_odds);
     standing.beyond = claims ? std::map<config::ResourceName, std::vector<int>>()
-                             : offer::count_beyond(promises, wished);
+                             : offer::count_beyond(held, wished);
   }
   standing.asked = watch_.withheld_for(standing.at_odds, !standing.beyond.empty());
 }
 
 // Limits of containers follow the offer as long as it has their tranches. Those of the others stay
 // as they are now. Of one that cannot be read, they count as they were granted.
-void PromiseInput::add_parts(const offer::Offer& wished,
-                             std::vector<offer::Promise>& promises) const {
-  for (auto& promise : promises) {
-    if (promise.tenant.empty()) continue;
-    const auto* resource = wished.find(promise.resource);
+void WithholdingInput::add_parts(const offer::Offer& wished,
+                                 std::vector<holdings::Holding>& held) const {
+  for (auto& one : held) {
+    if (one.tenant.empty()) continue;
+    const auto* resource = wished.find(one.resource);
     if (resource != nullptr &&
-        (!resource->limits || offer::limits_for(*resource, std::span(&promise.id, 1)))) {
-      promise.part.reset();
-    } else if (auto now = part_ ? part_(promise) : fail(Code::kNotFound, "no tenants"); now) {
-      promise.part = *std::move(now);
+        (!resource->limits || offer::limits_for(*resource, std::span(&one.id, 1)))) {
+      one.part.reset();
+    } else if (auto now = part_ ? part_(one) : fail(Code::kNotFound, "no tenants"); now) {
+      one.part = *std::move(now);
     }
   }
 }
 
-offer::Offer withhold_what_is_promised(const State& state, offer::Offer offer) {
-  offer::withhold_promised(state.promises.at_odds, offer);
+offer::Offer withhold_what_is_held(const State& state, offer::Offer offer) {
+  offer::withhold_held(state.held.at_odds, offer);
   for (auto& resource : offer.resources) {
-    const auto beyond = state.promises.beyond.find(resource.name);
-    if (beyond != state.promises.beyond.end()) resource.beyond = beyond->second;
+    const auto beyond = state.held.beyond.find(resource.name);
+    if (beyond != state.held.beyond.end()) resource.beyond = beyond->second;
   }
   return offer;
 }

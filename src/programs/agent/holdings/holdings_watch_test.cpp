@@ -1,4 +1,4 @@
-#include "agent/promises/promise_watch.h"
+#include "agent/holdings/holdings_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,23 +10,23 @@
 #include "support/machines.h"
 #include "support/wait.h"
 
-namespace tranche::agent::promise_watch_test {
+namespace tranche::agent::holdings_watch_test {
 namespace {
 
 using test::eventually;
 using test::gpu_uuid;
 using Held = std::vector<cluster::HeldDevices>;
 
-class PromiseWatchTest : public testing::Test {
+class HoldingsWatchTest : public testing::Test {
  protected:
-  PromiseWatchTest() {
+  HoldingsWatchTest() {
     machine_ = test::machine_of({test::l20(0)});
     book_.follow({}, machine_, true);
     kubelet_.hold(pod_);
     kubelet_.write_checkpoint();
     book_.learn(pod_);
   }
-  PromiseWatch::Parts parts() {
+  HoldingsWatch::Parts parts() {
     return {.book = book_,
             .answers = answers_,
             .clock = clock_,
@@ -37,7 +37,7 @@ class PromiseWatchTest : public testing::Test {
   }
   // Whether the watch has an answer about all that is withheld.
   bool asks_about_all() {
-    return eventually([&] { return watch_.withheld_for(book_.all()); });
+    return eventually([&] { return watch_.withheld_for(book_.granted()); });
   }
 
   const Held pod_ = {{.pod_namespace = "ns",
@@ -51,44 +51,44 @@ class PromiseWatchTest : public testing::Test {
   test::FakePodResources kubelet_;
   HolderAnswers answers_{kubelet_, clock_};
   std::atomic<int> looks_ = 0;
-  PromiseBook book_{clock_};
-  PromiseWatch watch_{parts()};
+  Book book_{clock_};
+  HoldingsWatch watch_{parts()};
 };
 
-TEST_F(PromiseWatchTest, AsksWhoHoldsWhatIsWithheld) {
+TEST_F(HoldingsWatchTest, AsksWhoHoldsWhatIsWithheld) {
   ASSERT_TRUE(asks_about_all());
-  EXPECT_EQ(book_.all().at(0).pod, "ns/a");
+  EXPECT_EQ(holdings::pod_name(book_.granted().at(0)), "ns/a");
   EXPECT_GE(looks_, 1);
 }
 
-TEST_F(PromiseWatchTest, FindsTheEndOfTheLastHolderThoughTheCheckpointIsOld) {
+TEST_F(HoldingsWatchTest, FindsTheEndOfTheLastHolderThoughTheCheckpointIsOld) {
   ASSERT_TRUE(asks_about_all());
   const int before = looks_;
   kubelet_.hold({});
-  EXPECT_TRUE(eventually([&] { return book_.all().empty(); }));
+  EXPECT_TRUE(eventually([&] { return book_.granted().empty(); }));
   EXPECT_TRUE(eventually([&] { return looks_ > before; }));
 }
 
-TEST_F(PromiseWatchTest, WithoutAnAnswerNothingIsFree) {
+TEST_F(HoldingsWatchTest, WithoutAnAnswerNothingIsFree) {
   kubelet_.go_away(true);
   kubelet_.hold({});
   kubelet_.write_checkpoint();
   EXPECT_TRUE(asks_about_all()) << "it is told all the same";
-  EXPECT_EQ(book_.all().size(), 1U);
+  EXPECT_EQ(book_.granted().size(), 1U);
   EXPECT_EQ(log_.count("kubelet does not tell who holds devices"), 1);
   kubelet_.go_away(false);
-  EXPECT_TRUE(eventually([&] { return book_.all().empty(); }));
+  EXPECT_TRUE(eventually([&] { return book_.granted().empty(); }));
 }
 
-TEST_F(PromiseWatchTest, DoesNotAskWhileNothingIsWithheldAndKubeletHasNamedAll) {
+TEST_F(HoldingsWatchTest, DoesNotAskWhileNothingIsWithheldAndKubeletHasNamedAll) {
   const int before = kubelet_.asked();
   const offer::Grant young{.resource = {"nvidia.com/gpu"}, .ids = {gpu_uuid(0)}, .envs = {}};
   EXPECT_EQ(before, 0);
-  ASSERT_TRUE(book_.admit(young));
-  book_.give(young);
+  ASSERT_TRUE(book_.reserve(young));
+  book_.commit(young);
   EXPECT_TRUE(eventually([&] { return !book_.has_unheard(); })) << "a new grant is looked for";
   EXPECT_EQ(looks_, 0) << "and concerns nobody";
 }
 
 }  // namespace
-}  // namespace tranche::agent::promise_watch_test
+}  // namespace tranche::agent::holdings_watch_test

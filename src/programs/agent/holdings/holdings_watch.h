@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "agent/node/holder_answers.h"
-#include "agent/promises/promise_book.h"
+#include "agent/holdings/book.h"
+#include "agent/holdings/holder_answers.h"
 #include "base/backoff.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -28,10 +28,10 @@
 
 namespace tranche::agent {
 
-class PromiseWatch {
+class HoldingsWatch {
  public:
   struct Parts {
-    PromiseBook& book;
+    Book& book;
     HolderAnswers& answers;
     const Clock& clock;
     const Log& log;
@@ -41,11 +41,11 @@ class PromiseWatch {
   };
 
   // The references outlive it.
-  explicit PromiseWatch(Parts parts);
+  explicit HoldingsWatch(Parts parts);
 
   // What is withheld now, and for whom. `counts`: the offer counts on what is held, though nothing
   // is withheld for it. True: kubelet has been asked about all that is withheld, or could not be.
-  bool withheld_for(const std::vector<offer::Promise>& promises, bool counts = false);
+  bool withheld_for(const std::vector<holdings::Holding>& held, bool counts = false);
 
  private:
   using Keys = std::set<std::pair<std::string, std::string>>;  // (resource, id)
@@ -55,7 +55,7 @@ class PromiseWatch {
   void start_anew();
   void turn(bool withholds);
   void hear_others(bool counts);
-  std::optional<PromiseBook::Heard> ask();
+  std::optional<Book::Heard> ask();
   bool ends_asking(bool clear);
   void renew();
 
@@ -71,7 +71,7 @@ class PromiseWatch {
   Backoff quick_;                // between turns, from a change on
   Backoff renewing_;             // between two requests to write the checkpoint
   std::chrono::steady_clock::time_point renew_at_{};
-  bool was_unclear_ = false;  // PromiseBook::Heard::unclear of the turn before
+  bool was_unclear_ = false;  // Book::Heard::unclear of the turn before
   int turns_ = 0;             // since the last news
   SaidOnce said_;
   std::jthread thread_;  // last: it uses the others

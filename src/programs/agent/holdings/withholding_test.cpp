@@ -1,4 +1,4 @@
-#include "agent/promises/promise_stage.h"
+#include "agent/holdings/withholding.h"
 
 #include <gtest/gtest.h>
 
@@ -8,15 +8,15 @@
 #include "support/log_recorder.h"
 #include "support/machines.h"
 
-namespace tranche::agent::promise_stage_test {
+namespace tranche::agent::withholding_test {
 namespace {
 
 using test::gpu_uuid;
 
 // One GPU of 1000 MiB, of which a container was granted half under another name.
-class PromiseInputTest : public testing::Test {
+class WithholdingInputTest : public testing::Test {
  protected:
-  PromiseInputTest() {
+  WithholdingInputTest() {
     kubelet_.go_away(true);
     machine_.gpus[0].memory = Bytes::from_mib(1000);
     follow(2, {"nvidia.com/gpu.shared"});
@@ -26,8 +26,8 @@ class PromiseInputTest : public testing::Test {
     half.tenant = "t";
     half.limits = {.enforcement = Enforcement::kStrict,
                    .devices = {{.uuid = gpu_uuid(0), .memory = Bytes::from_mib(500)}}};
-    EXPECT_TRUE(book_.admit(half));
-    book_.give(half);
+    EXPECT_TRUE(book_.reserve(half));
+    book_.commit(half);
   }
   // How many tranches are withheld of so many.
   std::size_t follow(int replicas, config::ResourceName name = {"nvidia.com/gpu"}) {
@@ -41,7 +41,7 @@ class PromiseInputTest : public testing::Test {
     state.config.tranche.limits.general = {.enforcement = Enforcement::kStrict};
     const auto wished = offer::make_offer(machine_, state.config, {});
     input_.look(wished, state);
-    const auto held = withhold_what_is_promised(state, wished).held;
+    const auto held = withhold_what_is_held(state, wished).held;
     return held.empty() ? 0 : held[0].withheld;
   }
 
@@ -50,20 +50,20 @@ class PromiseInputTest : public testing::Test {
   test::LogRecorder log_;
   test::FakePodResources kubelet_;
   HolderAnswers answers_{kubelet_, clock_};
-  PromiseBook book_{clock_};
+  Book book_{clock_};
   Result<std::optional<DeviceLimits>> now_ = fail(Code::kInvalidArgument, "torn");
-  PromiseInput input_{book_,
-                      kubelet_,
-                      {.book = book_,
-                       .answers = answers_,
-                       .clock = clock_,
-                       .log = log_.log(),
-                       .look_again = [] {},
-                       .renew_checkpoint = [] {}},
-                      [this](const offer::Promise& /*promise*/) { return now_; }};
+  WithholdingInput input_{book_,
+                          kubelet_,
+                          {.book = book_,
+                           .answers = answers_,
+                           .clock = clock_,
+                           .log = log_.log(),
+                           .look_again = [] {},
+                           .renew_checkpoint = [] {}},
+                          [this](const holdings::Holding& /*holding*/) { return now_; }};
 };
 
-TEST_F(PromiseInputTest, APartThatCannotBeReadCountsAsItWasGranted) {
+TEST_F(WithholdingInputTest, APartThatCannotBeReadCountsAsItWasGranted) {
   EXPECT_EQ(follow(4), 2U);
   now_ = DeviceLimits{.uuid = gpu_uuid(0), .memory = Bytes::from_mib(250), .weight = 250};
   EXPECT_EQ(follow(4), 1U) << "as it is enforced now";
@@ -71,9 +71,9 @@ TEST_F(PromiseInputTest, APartThatCannotBeReadCountsAsItWasGranted) {
   EXPECT_EQ(follow(4), 1U) << "it is not limited any more";
 }
 
-TEST_F(PromiseInputTest, NothingIsKeptByWhoseLimitsFollow) {
+TEST_F(WithholdingInputTest, NothingIsKeptByWhoseLimitsFollow) {
   EXPECT_EQ(follow(4, {"nvidia.com/gpu.shared"}), 0U);
 }
 
 }  // namespace
-}  // namespace tranche::agent::promise_stage_test
+}  // namespace tranche::agent::withholding_test

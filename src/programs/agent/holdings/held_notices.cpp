@@ -1,4 +1,4 @@
-#include "agent/promises/promise_notices.h"
+#include "agent/holdings/held_notices.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/reasons.h"
-#include "offer/promises.h"
+#include "offer/withholding.h"
 
 namespace tranche::agent {
 namespace {
@@ -28,25 +28,25 @@ std::string joined(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-Result<void> PromiseNotices::follow(const Round& round) {
+Result<void> HeldNotices::follow(const Round& round) {
   say_what_is_in_force(round.state);
   const auto& held = round.offer->held;
-  if (!held.empty() && !round.state.promises.asked) return {};
+  if (!held.empty() && !round.state.held.asked) return {};
   tell_held(*round.offer);
   tell_free(*round.offer);
   if (report_) report_(devices_free_condition(*round.offer));
   return {};
 }
 
-void PromiseNotices::say_what_is_in_force(const State& state) {
+void HeldNotices::say_what_is_in_force(const State& state) {
   const bool as_nvidia = state.config.tranche.on_change == config::OnChange::kAsNvidia;
   if (said_.is_news("mode", as_nvidia ? kAsNvidia : "")) log_.warn(kAsNvidia);
-  const auto& trouble = state.promises.trouble;
+  const auto& trouble = state.held.trouble;
   if (said_.is_news("trouble", trouble)) log_.warn(trouble);
 }
 
 // An Event for each device that is newly withheld; the log has each change.
-void PromiseNotices::tell_held(const offer::Offer& offer) {
+void HeldNotices::tell_held(const offer::Offer& offer) {
   std::vector<std::string> fresh;
   for (const auto& device : offer.held) {
     const auto text = offer::describe(device);
@@ -64,7 +64,7 @@ void PromiseNotices::tell_held(const offer::Offer& offer) {
          .note = fmt::format("{}; handed out when they have ended", joined(fresh))});
 }
 
-void PromiseNotices::tell_free(const offer::Offer& offer) {
+void HeldNotices::tell_free(const offer::Offer& offer) {
   std::vector<std::string> free;
   std::erase_if(told_, [&](const auto& told) {
     const bool held =

@@ -1,14 +1,12 @@
-#include "offer/promises.h"
+#include "offer/withholding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "offer/make_offer.h"
 #include "offer/testing.h"
 
-namespace tranche::offer::promises_test {
+namespace tranche::offer::withholding_test {
 namespace {
 
 using test::a100_40gb;
@@ -18,19 +16,25 @@ using test::machine_of;
 using test::mig_uuid;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using namespace testing;  // NOLINT: the words of these tests
 
-Promise held(const std::string& base, const std::string& id, Use use, int gpu = 0,
+Holding held(const std::string& base, const std::string& id, Use use, int gpu = 0,
              const std::string& pod = "default/a") {
-  return {.resource = resource(base), .id = id, .use = use, .gpu_uuid = gpu_uuid(gpu), .pod = pod};
+  const auto slash = pod.find('/');
+  return {.device = std::string(device_uuid_of(id)),
+          .gpu = gpu_uuid(gpu),
+          .resource = resource(base),
+          .id = id,
+          .ns = pod.substr(0, slash),
+          .pod = slash == pod.npos ? "" : pod.substr(slash + 1),
+          .use = use};
 }
-Promise whole(const std::string& base, const std::string& id = gpu_uuid(0)) {
+Holding whole(const std::string& base, const std::string& id = gpu_uuid(0)) {
   return held(base, id, Use::kWhole);
 }
-std::vector<Promise> replicas(const std::string& base, const std::vector<int>& numbers,
+std::vector<Holding> replicas(const std::string& base, const std::vector<int>& numbers,
                               Use use = Use::kTimeSliced) {
-  std::vector<Promise> out;
+  std::vector<Holding> out;
   for (const int number : numbers) {
     out.push_back(
         held(base, replica_id(gpu_uuid(0), number), use, 0, fmt::format("default/{}", number)));
@@ -40,9 +44,9 @@ std::vector<Promise> replicas(const std::string& base, const std::vector<int>& n
 
 // The offer with what is withheld: "gpu.shared: +++-" for four tranches, the last one withheld.
 std::string picture(const gpu::Machine& machine, const config::Config& config,
-                    const std::vector<Promise>& promises) {
+                    const std::vector<Holding>& held_now) {
   auto offer = make_offer(machine, config, {});
-  withhold_promised(find_at_odds(promises, offer), offer);
+  withhold_held(find_at_odds(held_now, offer), offer);
   std::string out;
   for (const auto& resource : offer.resources) {
     out += (out.empty() ? "" : " ") + resource.name.base() + ":";
@@ -56,11 +60,11 @@ config::Config shared(int count) { return time_slicing({entry("gpu", count, {}, 
 struct Case {
   const char* name;
   config::Config config;
-  std::vector<Promise> promises;
+  std::vector<Holding> held_now;
   const char* expected;
 };
 
-TEST(Promises, WithholdWhatDoesNotGoTogetherOnOneGpu) {
+TEST(Withholding, WithholdWhatDoesNotGoTogetherOnOneGpu) {
   const Case cases[] = {
       {"nothing is held", shared(4), {}, "gpu.shared:++++"},
       {"what is held is what is offered", shared(4), replicas("gpu.shared", {0, 1, 2, 3}),
@@ -100,23 +104,26 @@ TEST(Promises, WithholdWhatDoesNotGoTogetherOnOneGpu) {
       {"shared, by what is not known", mps({entry("gpu", 2)}), replicas("gpu", {0}, Use::kShared),
        "gpu:++"},
       {"another GPU", {}, {held("gpu.shared", gpu_uuid(1) + "::0", Use::kTimeSliced, 1)}, "gpu:+"},
-      {"a device that is gone", {}, {Promise{resource("gpu"), "MIG-x", Use::kWhole}}, "gpu:+"},
+      {"a device that is gone",
+       {},
+       {Holding{.device = "MIG-x", .resource = resource("gpu"), .id = "MIG-x"}},
+       "gpu:+"},
   };
   const auto machine = machine_of({l20(0)});
   for (const auto& c : cases) {
-    EXPECT_EQ(picture(machine, c.config, c.promises), c.expected) << c.name;
+    EXPECT_EQ(picture(machine, c.config, c.held_now), c.expected) << c.name;
   }
 }
 
-Promise keeping(Promise promise, const std::string& tenant, std::optional<std::uint64_t> mib,
+Holding keeping(Holding one, const std::string& tenant, std::optional<std::uint64_t> mib,
                 std::uint32_t weight = 250, std::optional<std::uint32_t> permille = {}) {
-  promise.tenant = tenant;
-  promise.part = DeviceLimits{.uuid = gpu_uuid(0), .weight = weight, .permille = permille};
-  if (mib) promise.part->memory = Bytes::from_mib(*mib);
-  return promise;
+  one.tenant = tenant;
+  one.part = DeviceLimits{.uuid = gpu_uuid(0), .weight = weight, .permille = permille};
+  if (mib) one.part->memory = Bytes::from_mib(*mib);
+  return one;
 }
 
-TEST(Promises, PartsThatAreKeptAndPartsThatAreOfferedAddUp) {
+TEST(Withholding, PartsThatAreKeptAndPartsThatAreOfferedAddUp) {
   auto machine = machine_of({l20(0)});
   machine.gpus[0].memory = Bytes::from_mib(1000);
   auto four = time_slicing({entry("gpu", 4)});
@@ -160,23 +167,23 @@ TEST(Promises, PartsThatAreKeptAndPartsThatAreOfferedAddUp) {
       {"the new limits are not enforced", counted, {keeping(old[0], "t", 500)}, "gpu:+++-"},
   };
   for (const auto& c : cases) {
-    EXPECT_EQ(picture(machine, c.config, c.promises), c.expected) << c.name;
+    EXPECT_EQ(picture(machine, c.config, c.held_now), c.expected) << c.name;
   }
 }
 
-TEST(Promises, CountWhatIsHeldBeyondTheOffer) {
+TEST(Withholding, CountWhatIsHeldBeyondTheOffer) {
   const auto offer = make_offer(machine_of({l20(0), l20(1)}), shared(4), {});
   EXPECT_THAT(count_beyond(replicas("gpu.shared", {0, 3}), offer), IsEmpty());
-  auto promises = replicas("gpu.shared", {0, 4, 10});
-  const auto beyond = count_beyond(promises, offer);
+  auto held_now = replicas("gpu.shared", {0, 4, 10});
+  const auto beyond = count_beyond(held_now, offer);
   EXPECT_THAT(beyond.at(resource("gpu.shared")), ::testing::ElementsAre(2, 0));
-  promises.push_back(held("gpu.shared", gpu_uuid(1), Use::kWhole, 1));
-  EXPECT_THAT(count_beyond(promises, offer).at(resource("gpu.shared")),
+  held_now.push_back(held("gpu.shared", gpu_uuid(1), Use::kWhole, 1));
+  EXPECT_THAT(count_beyond(held_now, offer).at(resource("gpu.shared")),
               ::testing::ElementsAre(2, 1))
       << "a whole GPU counts as one of its replicas";
 }
 
-TEST(Promises, AGpuAndItsInstancesAreTheSameSilicon) {
+TEST(Withholding, AGpuAndItsInstancesAreTheSameSilicon) {
   const auto mig = machine_of({a100_40gb(0).mig({"1g.5gb", "1g.5gb"})});
   const auto mixed = with_mig(config::MigStrategy::kMixed);
   const auto instance = held("mig-1g.5gb", mig_uuid(0, 0), Use::kWhole);
@@ -187,30 +194,30 @@ TEST(Promises, AGpuAndItsInstancesAreTheSameSilicon) {
       << "under another name";
 }
 
-TEST(Promises, OnlyTheDeviceThatIsHeldIsWithheld) {
+TEST(Withholding, OnlyTheDeviceThatIsHeldIsWithheld) {
   const auto machine = machine_of({l20(0), l20(1)});
   EXPECT_EQ(picture(machine, {}, replicas("gpu.shared", {0})), "gpu:-+");
   EXPECT_EQ(picture(machine, shared(2), {whole("gpu")}), "gpu.shared:--++");
 }
 
-TEST(Promises, WhatIsWithheldStaysSoWhileTheRestIsHandedOut) {
+TEST(Withholding, WhatIsWithheldStaysSoWhileTheRestIsHandedOut) {
   const auto machine = machine_of({l20(0)});
   const auto four = time_slicing({entry("gpu", 4)});
-  auto promises = replicas("gpu.shared", {0, 1});
-  EXPECT_EQ(picture(machine, four, promises), "gpu:++--");
-  for (const int number : {0, 1}) promises.push_back(replicas("gpu", {number})[0]);
-  EXPECT_EQ(picture(machine, four, promises), "gpu:++--");
+  auto held_now = replicas("gpu.shared", {0, 1});
+  EXPECT_EQ(picture(machine, four, held_now), "gpu:++--");
+  for (const int number : {0, 1}) held_now.push_back(replicas("gpu", {number})[0]);
+  EXPECT_EQ(picture(machine, four, held_now), "gpu:++--");
 }
 
-TEST(Promises, AreNotCarriedWhileNothingIsAtOdds) {
+TEST(Withholding, AreNotCarriedWhileNothingIsAtOdds) {
   const auto machine = machine_of({l20(0), l20(1)});
   const auto offer = make_offer(machine, shared(4), {});
   EXPECT_THAT(find_at_odds(replicas("gpu.shared", {0, 1, 2, 9}), offer), IsEmpty());
 }
 
-TEST(Promises, AWithheldDeviceIsHealthyAndSaysWhoHoldsIt) {
+TEST(Withholding, AWithheldDeviceIsHealthyAndSaysWhoHoldsIt) {
   auto offer = make_offer(machine_of({l20(0)}), {}, {});
-  withhold_promised(replicas("gpu.shared", {0, 1}), offer);
+  withhold_held(replicas("gpu.shared", {0, 1}), offer);
   EXPECT_TRUE(offer.resources[0].devices[0].healthy());
   ASSERT_EQ(offer.held.size(), 1U);
   EXPECT_EQ(describe(offer.held[0]),
@@ -218,23 +225,14 @@ TEST(Promises, AWithheldDeviceIsHealthyAndSaysWhoHoldsIt) {
                 ") is held as nvidia.com/gpu.shared by default/0, default/1");
 }
 
-TEST(Promises, SayHowMuchOfADeviceIsWithheld) {
+TEST(Withholding, SayHowMuchOfADeviceIsWithheld) {
   auto offer = make_offer(machine_of({l20(0)}), time_slicing({entry("gpu", 4)}), {});
-  withhold_promised(replicas("gpu.shared", {0, 1}), offer);
+  withhold_held(replicas("gpu.shared", {0, 1}), offer);
   ASSERT_EQ(offer.held.size(), 1U);
   EXPECT_THAT(describe(offer.held[0]),
               HasSubstr("2 of 4 tranches of nvidia.com/gpu on GPU 0 (" + gpu_uuid(0) +
                         ") are held as nvidia.com/gpu.shared by default/0"));
 }
 
-TEST(Promises, NameSixteenPodsAtMost) {
-  std::vector<int> numbers(40);
-  std::iota(numbers.begin(), numbers.end(), 10);
-  const auto text = describe_holders(replicas("gpu.shared", numbers));
-  EXPECT_THAT(text, HasSubstr("default/10, default/11"));
-  EXPECT_THAT(text, HasSubstr("default/25 and 24 more"));
-  EXPECT_THAT(text, Not(HasSubstr("default/26")));
-}
-
 }  // namespace
-}  // namespace tranche::offer::promises_test
+}  // namespace tranche::offer::withholding_test

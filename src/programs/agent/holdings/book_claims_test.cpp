@@ -1,13 +1,13 @@
-#include "agent/dra/claim_book.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
+#include "agent/holdings/book.h"
+#include "support/fake_clock.h"
 #include "support/machines.h"
 
-namespace tranche::agent::claim_book_test {
+namespace tranche::agent::book_claims_test {
 namespace {
 
 using testing::HasSubstr;
@@ -20,60 +20,63 @@ dra::PreparedClaim claim_on(const std::string& uuid, const std::string& uid = "u
   return claim;
 }
 
-TEST(ClaimBookTest, TakesClaimsOnlyWhileItIsOpen) {
+TEST(BookClaimsTest, TakesClaimsOnlyWhileItIsOpen) {
   const auto machine = test::machine_of(2, test::l20);
   const auto uuid = machine.gpus[0].uuid.value;
-  ClaimBook book;
-  const auto closed = book.begin(claim_on(uuid), machine);
+  test::FakeClock clock;
+  Book book(clock);
+  const auto closed = book.reserve(claim_on(uuid), machine);
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().code, Code::kUnavailable);
   EXPECT_THAT(closed.error().message(), HasSubstr("tranche.dev/mode=dra"));
   book.open(true);
-  ASSERT_TRUE(book.begin(claim_on(uuid), machine));
+  ASSERT_TRUE(book.reserve(claim_on(uuid), machine));
   book.open(false);
-  EXPECT_EQ(book.holder_of(uuid), "team/half");
-  EXPECT_EQ(book.holder_of(machine.gpus[1].uuid.value), std::nullopt);
+  EXPECT_EQ(book.claim_on(uuid), "team/half");
+  EXPECT_EQ(book.claim_on(machine.gpus[1].uuid.value), std::nullopt);
   book.end("u1");
-  EXPECT_EQ(book.holder_of(uuid), std::nullopt);
+  EXPECT_EQ(book.claim_on(uuid), std::nullopt);
 }
 
 // A GPU and its MIG instances are one silicon.
-TEST(ClaimBookTest, AGpuHoldsItsInstancesAndAnInstanceItsGpu) {
+TEST(BookClaimsTest, AGpuHoldsItsInstancesAndAnInstanceItsGpu) {
   auto machine = test::machine_of({test::l20(0)});
   machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};
   const auto gpu = machine.gpus[0].uuid.value;
   EXPECT_THAT(on_one_silicon(machine, gpu), UnorderedElementsAre(gpu, "MIG-a", "MIG-b"));
   EXPECT_THAT(on_one_silicon(machine, "MIG-a"), UnorderedElementsAre(gpu, "MIG-a"));
-  ClaimBook book;
+  test::FakeClock clock;
+  Book book(clock);
   book.open(true);
-  ASSERT_TRUE(book.begin(claim_on("MIG-a"), machine));
-  EXPECT_TRUE(book.holder_of(gpu));
-  EXPECT_FALSE(book.holder_of("MIG-b"));
+  ASSERT_TRUE(book.reserve(claim_on("MIG-a"), machine));
+  EXPECT_TRUE(book.claim_on(gpu));
+  EXPECT_FALSE(book.claim_on("MIG-b"));
 }
 
-TEST(ClaimBookTest, TellsWhichClaimsHaveADeviceItself) {
+TEST(BookClaimsTest, TellsWhichClaimsHaveADeviceItself) {
   auto machine = test::machine_of({test::l20(0)});
   machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};
   const auto gpu = machine.gpus[0].uuid.value;
-  ClaimBook book;
+  test::FakeClock clock;
+  Book book(clock);
   book.open(true);
-  EXPECT_EQ(book.on({gpu}), std::nullopt);
+  EXPECT_EQ(book.claims_of({gpu}), std::nullopt);
   book.restore({}, machine);
-  ASSERT_TRUE(book.begin(claim_on("MIG-a"), machine));
-  EXPECT_EQ(book.on({"MIG-a"})->size(), 1U);
-  EXPECT_EQ(book.on({gpu, "MIG-b"})->size(), 0U) << "its GPU may change beside it";
+  ASSERT_TRUE(book.reserve(claim_on("MIG-a"), machine));
+  EXPECT_EQ(book.claims_of({"MIG-a"})->size(), 1U);
+  EXPECT_EQ(book.claims_of({gpu, "MIG-b"})->size(), 0U) << "its GPU may change beside it";
   auto place = claim_on("MIG-b", "u2");
   place.devices[0].place = {{gpu}, 19, {0, 1}};
-  ASSERT_TRUE(book.begin(place, machine));
-  EXPECT_EQ(book.on({gpu})->size(), 1U);
+  ASSERT_TRUE(book.reserve(place, machine));
+  EXPECT_EQ(book.claims_of({gpu})->size(), 1U);
   place.devices[0].admin_access = true;
   book.end("u2");
-  ASSERT_TRUE(book.begin(place, machine));
-  EXPECT_EQ(book.on({gpu})->size(), 0U);
+  ASSERT_TRUE(book.reserve(place, machine));
+  EXPECT_EQ(book.claims_of({gpu})->size(), 0U);
 }
 
 // An instance that was made for a claim has a UUID that nobody knew when the claim was entered.
-TEST(ClaimBookTest, AMadeInstanceIsKnownByItsUuid) {
+TEST(BookClaimsTest, AMadeInstanceIsKnownByItsUuid) {
   auto machine = test::machine_of({test::l20(0)});
   machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};
   const auto gpu = machine.gpus[0].uuid;
@@ -81,39 +84,42 @@ TEST(ClaimBookTest, AMadeInstanceIsKnownByItsUuid) {
   claim.devices[0].place = {gpu, 19, {0, 1}};
   EXPECT_THAT(silicon_of(claim.devices[0], machine),
               UnorderedElementsAre(gpu.value, "MIG-a", "MIG-b"));
-  ClaimBook book;
+  test::FakeClock clock;
+  Book book(clock);
   book.open(true);
-  ASSERT_TRUE(book.begin(claim, machine));
-  EXPECT_TRUE(book.holder_of(gpu.value));
+  ASSERT_TRUE(book.reserve(claim, machine));
+  EXPECT_TRUE(book.claim_on(gpu.value));
   dra::fill_uuid(claim.devices[0], "MIG-a");
-  book.stored(claim, machine);
-  EXPECT_TRUE(book.holder_of(gpu.value));
-  EXPECT_TRUE(book.holder_of("MIG-a"));
-  EXPECT_FALSE(book.holder_of("MIG-b"));
+  book.commit(claim, machine);
+  EXPECT_TRUE(book.claim_on(gpu.value));
+  EXPECT_TRUE(book.claim_on("MIG-a"));
+  EXPECT_FALSE(book.claim_on("MIG-b"));
   book.end("u1");
-  book.stored(claim, machine);
-  EXPECT_FALSE(book.holder_of("MIG-a")) << "it has ended meanwhile";
+  book.commit(claim, machine);
+  EXPECT_FALSE(book.claim_on("MIG-a")) << "it has ended meanwhile";
 }
 
-TEST(ClaimBookTest, AfterAStartItHasWhatIsStoredAndWhatIsBegun) {
+TEST(BookClaimsTest, AfterAStartItHasWhatIsStoredAndWhatIsBegun) {
   const auto machine = test::machine_of(3, test::l20);
-  ClaimBook book;
+  test::FakeClock clock;
+  Book book(clock);
   EXPECT_FALSE(book.restored());
   book.open(true);
-  ASSERT_TRUE(book.begin(claim_on(machine.gpus[0].uuid.value, "begun"), machine));
-  ASSERT_TRUE(book.begin(claim_on(machine.gpus[1].uuid.value, "stored"), machine));
-  book.stored(claim_on(machine.gpus[1].uuid.value, "stored"), machine);
+  ASSERT_TRUE(book.reserve(claim_on(machine.gpus[0].uuid.value, "begun"), machine));
+  ASSERT_TRUE(book.reserve(claim_on(machine.gpus[1].uuid.value, "stored"), machine));
+  book.commit(claim_on(machine.gpus[1].uuid.value, "stored"), machine);
   book.restore({{"other", claim_on(machine.gpus[2].uuid.value, "other")}}, machine);
   EXPECT_TRUE(book.restored());
-  const auto claims = book.all();
+  const auto claims = book.claims();
   ASSERT_THAT(claims, SizeIs(2));
   EXPECT_EQ(claims[0].uid, "begun");
   EXPECT_EQ(claims[1].uid, "other");
-  EXPECT_THAT(book.held(), SizeIs(2));
+  EXPECT_THAT(book.claimed(), SizeIs(2));
 }
 
-TEST(ClaimBookTest, WaitsForAnEndAndNotForEver) {
-  ClaimBook book;
+TEST(BookClaimsTest, WaitsForAnEndAndNotForEver) {
+  test::FakeClock clock;
+  Book book(clock);
   const auto far = std::chrono::steady_clock::now() + std::chrono::hours(1);
   const auto version = book.version();
   const std::jthread ending([&] { book.end("u1"); });
@@ -126,4 +132,4 @@ TEST(ClaimBookTest, WaitsForAnEndAndNotForEver) {
 }
 
 }  // namespace
-}  // namespace tranche::agent::claim_book_test
+}  // namespace tranche::agent::book_claims_test

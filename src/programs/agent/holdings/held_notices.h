@@ -15,12 +15,12 @@
 
 namespace tranche::agent {
 
-class PromiseNotices final : public Follower {
+class HeldNotices final : public Follower {
  public:
   // Each may be empty: then there is no cluster. `log` outlives it.
   using Tell = std::function<void(const NodeNotice&)>;
   using Report = std::function<void(const ConditionReport&)>;
-  PromiseNotices(Tell tell, Report report, const Log& log)
+  HeldNotices(Tell tell, Report report, const Log& log)
       : tell_(std::move(tell)), report_(std::move(report)), log_(log) {}
 
   Result<void> follow(const Round& round) override;

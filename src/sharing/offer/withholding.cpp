@@ -1,4 +1,4 @@
-#include "offer/promises.h"
+#include "offer/withholding.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,63 +9,57 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/first_few.h"
+#include "holdings/holdings.h"
 #include "offer/room.h"
 
 namespace tranche::offer {
 namespace {
 
-constexpr std::size_t kMostNames = 16;
+using Several = std::vector<const Holding*>;
 
-using Promises = std::vector<const Promise*>;
+// Several by the GPU that their device is, or lies on.
+using ByGpu = std::unordered_map<std::string_view, Several>;
 
-// Promises by the GPU that their device is, or lies on.
-using ByGpu = std::unordered_map<std::string_view, Promises>;
-
-ByGpu by_gpu(std::span<const Promise> promises) {
+ByGpu by_gpu(std::span<const Holding> held) {
   ByGpu out;
-  for (const Promise& promise : promises) {
+  for (const Holding& one : held) {
     // Of a MIG instance that is gone nobody can use anything.
-    if (!promise.gpu_uuid.empty()) out[promise.gpu_uuid].push_back(&promise);
+    if (!one.gpu.empty()) out[one.gpu].push_back(&one);
   }
   return out;
 }
 
-bool is_of(const Promise& promise, const Device& device) {
-  return device_uuid_of(promise.id) == device.uuid;
-}
+bool is_of(const Holding& held, const Device& device) { return held.device == device.uuid; }
 
-// Whether both are silicon of the same GPU: one is the other, or one is the GPU of the other.
-bool overlaps(const Promise& promise, const Device& device) {
-  if (is_of(promise, device)) return true;
-  return promise.gpu_uuid == device.gpu_uuid &&
-         (!device.mig || device_uuid_of(promise.id) == device.gpu_uuid);
+// Whether both are silicon of the same GPU.
+bool overlaps(const Holding& held, const Device& device) {
+  return holdings::overlap(held, {.device = device.uuid, .gpu = device.gpu_uuid});
 }
 
 // What is promised of one device on offer.
 struct Findings {
-  Promises at_odds;                    // with every tranche of the device
-  Promises beside;                     // other resources' tranches, shared in the same way
+  Several at_odds;                     // with every tranche of the device
+  Several beside;                      // other resources' tranches, shared in the same way
   std::set<std::string_view> offered;  // ids of this resource that are held
 
   bool any() const { return !at_odds.empty() || !beside.empty(); }
 };
 
-Findings find(const ResourceOffer& offer, std::size_t index, const Promises& promises) {
+Findings find(const ResourceOffer& offer, std::size_t index, const Several& held) {
   const Device& device = offer.devices[index];
   const Use use = use_of(offer, index);
   Findings found;
-  for (const Promise* promise : promises) {
-    if (!overlaps(*promise, device)) continue;
-    const bool same = promise->resource == offer.name;
-    const bool goes_along = same && follows(promise->use, use);
-    if (!is_of(*promise, device) || (use == Use::kWhole && !same) ||
-        (at_odds(promise->use, use) && !goes_along)) {
-      found.at_odds.push_back(promise);
+  for (const Holding* one : held) {
+    if (!overlaps(*one, device)) continue;
+    const bool same = one->resource == offer.name;
+    const bool goes_along = same && holdings::follows(one->use, use);
+    if (!is_of(*one, device) || (use == Use::kWhole && !same) ||
+        (holdings::at_odds(one->use, use) && !goes_along)) {
+      found.at_odds.push_back(one);
     } else if (!same) {
-      found.beside.push_back(promise);
+      found.beside.push_back(one);
     } else {
-      found.offered.insert(promise->id);
+      found.offered.insert(one->id);
     }
   }
   return found;
@@ -73,23 +67,24 @@ Findings find(const ResourceOffer& offer, std::size_t index, const Promises& pro
 
 // Calls `visit(resource, device index, findings)` for each device of which something is withheld.
 template <class Resources, class Visit>
-void for_each_held(Resources& resources, const ByGpu& promises, const Visit& visit) {
+void for_each_held(Resources& resources, const ByGpu& held, const Visit& visit) {
   for (auto& resource : resources) {
     for (std::size_t i = 0; i < resource.devices.size(); ++i) {
-      const auto found = promises.find(resource.devices[i].gpu_uuid);
-      if (found == promises.end()) continue;
+      const auto found = held.find(resource.devices[i].gpu_uuid);
+      if (found == held.end()) continue;
       const auto findings = find(resource, i, found->second);
       if (findings.any()) visit(resource, i, findings);
     }
   }
 }
 
-std::vector<Promise> copies(const Promises& promises) {
-  std::vector<Promise> out;
-  out.reserve(promises.size());
-  for (const Promise* promise : promises) out.push_back(*promise);
-  std::ranges::sort(
-      out, {}, [](const Promise& one) { return std::tie(one.resource.value, one.pod, one.id); });
+std::vector<Holding> copies(const Several& held) {
+  std::vector<Holding> out;
+  out.reserve(held.size());
+  for (const Holding* one : held) out.push_back(*one);
+  std::ranges::sort(out, {}, [](const Holding& one) {
+    return std::tie(one.resource.value, one.ns, one.pod, one.id);
+  });
   return out;
 }
 
@@ -143,36 +138,29 @@ Use use_of(const ResourceOffer& offer, std::size_t device) {
   return offer.sharing == config::SharingStrategy::kMps ? Use::kMps : Use::kTimeSliced;
 }
 
-bool at_odds(Use a, Use b) {
-  if (a == Use::kWhole || b == Use::kWhole) return a != b;
-  return a != b && a != Use::kShared && b != Use::kShared;
-}
-
-bool follows(Use held, Use offered) { return held == Use::kWhole && offered == Use::kTimeSliced; }
-
-std::vector<Promise> find_at_odds(std::span<const Promise> promises, const Offer& offer) {
-  const auto known = by_gpu(promises);
-  std::set<const Promise*> found;
+std::vector<Holding> find_at_odds(std::span<const Holding> held, const Offer& offer) {
+  const auto known = by_gpu(held);
+  std::set<const Holding*> found;
   for_each_held(offer.resources, known,
                 [&](const ResourceOffer& resource, std::size_t device, const Findings&) {
-                  for (const Promise* promise : known.at(resource.devices[device].gpu_uuid)) {
-                    found.insert(promise);
+                  for (const Holding* one : known.at(resource.devices[device].gpu_uuid)) {
+                    found.insert(one);
                   }
                 });
   return copies({found.begin(), found.end()});
 }
 
-void withhold_promised(std::span<const Promise> promises, Offer& offer) {
-  for_each_held(offer.resources, by_gpu(promises),
+void withhold_held(std::span<const Holding> held, Offer& offer) {
+  for_each_held(offer.resources, by_gpu(held),
                 [&](ResourceOffer& resource, std::size_t device, const Findings& findings) {
-                  auto held = withhold(resource, device, findings);
-                  if (held.withheld > 0) offer.held.push_back(std::move(held));
+                  auto withheld = withhold(resource, device, findings);
+                  if (withheld.withheld > 0) offer.held.push_back(std::move(withheld));
                 });
 }
 
-std::map<config::ResourceName, std::vector<int>> count_beyond(std::span<const Promise> promises,
+std::map<config::ResourceName, std::vector<int>> count_beyond(std::span<const Holding> held,
                                                               const Offer& offer) {
-  const auto known = by_gpu(promises);
+  const auto known = by_gpu(held);
   std::map<config::ResourceName, std::vector<int>> out;
   for (const auto& resource : offer.resources) {
     const auto counts = tranche_counts(resource);
@@ -180,7 +168,7 @@ std::map<config::ResourceName, std::vector<int>> count_beyond(std::span<const Pr
     for (std::size_t i = 0; i < counts.size(); ++i) {
       const auto found = known.find(resource.devices[i].gpu_uuid);
       if (found == known.end() || counts[i] <= 1) continue;
-      beyond[i] = static_cast<int>(std::ranges::count_if(found->second, [&](const Promise* one) {
+      beyond[i] = static_cast<int>(std::ranges::count_if(found->second, [&](const Holding* one) {
         return one->resource == resource.name && is_of(*one, resource.devices[i]) &&
                replica_of(one->id).value_or(counts[i]) >= counts[i];
       }));
@@ -191,24 +179,12 @@ std::map<config::ResourceName, std::vector<int>> count_beyond(std::span<const Pr
   return out;
 }
 
-std::string describe_holders(std::span<const Promise> promises) {
-  std::set<std::string_view> pods;
-  bool unnamed = false;
-  for (const Promise& promise : promises) {
-    if (promise.pod.empty()) unnamed = true;
-    if (!promise.pod.empty()) pods.insert(promise.pod);
-  }
-  std::vector<std::string_view> names(pods.begin(), pods.end());
-  if (unnamed) names.emplace_back("a container that kubelet does not name");
-  return first_few(names, kMostNames);
-}
-
 std::string describe(const HeldDevice& held) {
-  std::map<std::string_view, std::vector<Promise>> by_resource;
-  for (const Promise& promise : held.by) by_resource[promise.resource.value].push_back(promise);
+  std::map<std::string_view, std::vector<Holding>> by_resource;
+  for (const Holding& one : held.by) by_resource[one.resource.value].push_back(one);
   std::vector<std::string> parts;
-  for (const auto& [resource, promises] : by_resource) {
-    parts.push_back(fmt::format("{} by {}", resource, describe_holders(promises)));
+  for (const auto& [resource, holders] : by_resource) {
+    parts.push_back(fmt::format("{} by {}", resource, holdings::describe_holders(holders)));
   }
   const auto count = held.withheld == held.tranches
                          ? std::string()

@@ -1,4 +1,4 @@
-#include "agent/promises/promise_watch.h"
+#include "agent/holdings/holdings_watch.h"
 
 #include <fmt/format.h>
 
@@ -14,15 +14,15 @@ constexpr int kLongestAsking = 5;
 
 }  // namespace
 
-PromiseWatch::PromiseWatch(Parts parts)
+HoldingsWatch::HoldingsWatch(Parts parts)
     : parts_(std::move(parts)),
       quick_{.first = kQuickest, .longest = parts_.interval},
       renewing_{.first = kQuickest, .longest = kSlowestRenewal},
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-bool PromiseWatch::withheld_for(const std::vector<offer::Promise>& promises, bool counts) {
+bool HoldingsWatch::withheld_for(const std::vector<holdings::Holding>& held, bool counts) {
   Keys wanted;
-  for (const auto& promise : promises) wanted.emplace(promise.resource.value, promise.id);
+  for (const auto& one : held) wanted.emplace(one.resource.value, one.id);
   bool wake = false;
   bool asked = false;
   {
@@ -41,7 +41,7 @@ bool PromiseWatch::withheld_for(const std::vector<offer::Promise>& promises, boo
   return asked;
 }
 
-void PromiseWatch::run(const std::stop_token& stop) {
+void HoldingsWatch::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::unique_lock lock(mutex_);
     const bool has_news = wake_.wait_for(lock, stop, pause(), [this] { return news_; });
@@ -63,17 +63,17 @@ void PromiseWatch::run(const std::stop_token& stop) {
 }
 
 // Called under mutex_.
-std::chrono::milliseconds PromiseWatch::pause() {
+std::chrono::milliseconds HoldingsWatch::pause() {
   return wanted_.empty() ? parts_.interval : quick_.next();
 }
 
-void PromiseWatch::start_anew() {
+void HoldingsWatch::start_anew() {
   quick_.reset();
   renewing_.reset();
   renew_at_ = {};
 }
 
-void PromiseWatch::turn(bool withholds) {
+void HoldingsWatch::turn(bool withholds) {
   const auto heard = ask();
   const bool unclear = heard && heard->unclear;
   const bool changed = heard && (heard->came || (withholds && heard->changed));
@@ -83,16 +83,19 @@ void PromiseWatch::turn(bool withholds) {
   if (ends_asking(heard && !unclear) || changed) parts_.look_again();
 }
 
-void PromiseWatch::hear_others(bool counts) {
+void HoldingsWatch::hear_others(bool counts) {
   auto last = parts_.answers.last();
-  if (last == nullptr || last == heard_) return;
-  heard_ = std::move(last);
-  const auto heard = parts_.book.hear(*heard_);
+  if (last != nullptr && last != heard_) {
+    heard_ = std::move(last);
+    parts_.book.hear(*heard_);
+  }
+  // What others had the book hear counts, too.
+  const auto heard = parts_.book.take_heard();
   if (heard.came || (counts && heard.changed)) parts_.look_again();
 }
 
 // nullopt: kubelet does not answer.
-std::optional<PromiseBook::Heard> PromiseWatch::ask() {
+std::optional<Book::Heard> HoldingsWatch::ask() {
   // Asked after the change, or the grant, for which it is asked.
   auto answer = parts_.answers.get(HolderAnswers::kNow);
   if (!answer) {
@@ -107,11 +110,12 @@ std::optional<PromiseBook::Heard> PromiseWatch::ask() {
   }
   said_.forget("list");
   heard_ = *std::move(answer);
-  return parts_.book.hear(*heard_);
+  parts_.book.hear(*heard_);
+  return parts_.book.take_heard();
 }
 
 // True: from now on it is told what is withheld. `clear`: kubelet has told who holds it.
-bool PromiseWatch::ends_asking(bool clear) {
+bool HoldingsWatch::ends_asking(bool clear) {
   ++turns_;
   const std::scoped_lock lock(mutex_);
   if (wanted_.empty() || news_ || asked_ || (!clear && turns_ < kLongestAsking)) return false;
@@ -119,7 +123,7 @@ bool PromiseWatch::ends_asking(bool clear) {
 }
 
 // More and more seldom, because what lists, checkpoint and Pods say may differ for long.
-void PromiseWatch::renew() {
+void HoldingsWatch::renew() {
   const auto now = parts_.clock.now();
   if (now < renew_at_) return;
   renew_at_ = now + renewing_.next();

@@ -1,0 +1,222 @@
+#include "agent/holdings/book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <thread>
+
+#include "agent/dra/claim_store.h"
+#include "agent/plugins/grant_store.h"
+#include "offer/make_offer.h"
+#include "support/fake_clock.h"
+#include "support/log_recorder.h"
+#include "support/machines.h"
+#include "support/temp_dir.h"
+
+// What crosses the wires: the device plugin and claims draw on the same GPUs.
+namespace tranche::agent::book_test {
+namespace {
+
+using holdings::State;
+using holdings::Use;
+using holdings::Wire;
+using test::gpu_uuid;
+using testing::HasSubstr;
+
+constexpr const char* kUid = "11111111-1111-4111-8111-111111111111";
+
+offer::Grant grant(const std::string& id) {
+  return {.resource = {"nvidia.com/gpu"}, .ids = {id}, .envs = {}};
+}
+
+dra::PreparedClaim claim(const std::string& uuid) {
+  dra::PreparedClaim claim{.ns = "team", .name = "half", .uid = kUid, .boot = "b"};
+  claim.devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = uuid}};
+  return claim;
+}
+
+class BookTest : public testing::Test {
+ protected:
+  BookTest() { open(book_); }
+  void open(Book& book) const {
+    book.follow(offer::make_offer(machine_, {}, {}), machine_, true);
+    book.open(true);
+  }
+
+  gpu::Machine machine_ = test::machine_of({test::l20(0), test::l20(1)});
+  test::FakeClock clock_;
+  Book book_{clock_};
+};
+
+TEST_F(BookTest, WhatOneWireHasReservedTheOtherIsRefused) {
+  ASSERT_TRUE(book_.reserve(grant(gpu_uuid(0))));
+  const auto refused = book_.reserve(claim(gpu_uuid(0)), machine_);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("gpu-0 is held by the device plugin's containers"));
+  EXPECT_TRUE(book_.claims().empty()) << "what is refused is not entered";
+  book_.withdraw(grant(gpu_uuid(0)));
+  ASSERT_TRUE(book_.reserve(claim(gpu_uuid(0)), machine_));
+  const auto again = book_.reserve(grant(gpu_uuid(0)));
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().what, HasSubstr("is held by claim team/half"));
+  EXPECT_TRUE(book_.granted().empty());
+  EXPECT_TRUE(book_.reserve(grant(gpu_uuid(1)))) << "nobody holds the other one";
+}
+
+// Also where nothing that the device plugin gave is withheld from it (onChange: asNvidia).
+TEST_F(BookTest, ClaimsKeepTheirDevicesWhateverTheConfigurationSays) {
+  ASSERT_TRUE(book_.reserve(claim(gpu_uuid(0)), machine_));
+  book_.follow(offer::make_offer(machine_, {}, {}), machine_, false);
+  EXPECT_FALSE(book_.reserve(grant(gpu_uuid(0))));
+}
+
+TEST_F(BookTest, TellsWhatBothWiresHold) {
+  ASSERT_TRUE(book_.reserve(grant(gpu_uuid(0))));
+  auto half = claim(gpu_uuid(1));
+  half.devices[0].share_id = "s1";
+  ASSERT_TRUE(book_.reserve(half, machine_));
+  auto all = book_.all();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all.all()[0].state, State::kReserved);
+  EXPECT_EQ(all.all()[1].state, State::kReserved);
+  book_.commit(grant(gpu_uuid(0)));
+  book_.commit(half, machine_);
+  book_.hear({.began = clock_.now() + std::chrono::seconds(1),
+              .listed = {{"team", "a", "main", "nvidia.com/gpu", {gpu_uuid(0)}}},
+              .remembered = std::vector<cluster::HeldDevices>()});
+  all = book_.all();
+  const holdings::Holding granted{.device = gpu_uuid(0),
+                                  .gpu = gpu_uuid(0),
+                                  .resource = {"nvidia.com/gpu"},
+                                  .id = gpu_uuid(0),
+                                  .ns = "team",
+                                  .pod = "a",
+                                  .container = "main",
+                                  .state = State::kInUse};
+  EXPECT_EQ(all.all()[0], granted);
+  const holdings::Holding claimed{.device = gpu_uuid(1),
+                                  .gpu = gpu_uuid(1),
+                                  .wire = Wire::kClaim,
+                                  .id = "gpu-0/s1",
+                                  .claim = "half",
+                                  .request = "gpu",
+                                  .ns = "team",
+                                  .use = Use::kTimeSliced};
+  EXPECT_EQ(all.all()[1], claimed);
+}
+
+TEST_F(BookTest, DevicesForMonitoringAreNotHeld) {
+  auto monitor = claim(gpu_uuid(0));
+  monitor.devices[0].admin_access = true;
+  ASSERT_TRUE(book_.reserve(monitor, machine_));
+  EXPECT_TRUE(book_.all().empty());
+  EXPECT_TRUE(book_.reserve(grant(gpu_uuid(0))));
+}
+
+// Allocate and NodePrepareResources of one GPU at once: exactly one of them gets it, each time.
+TEST_F(BookTest, OfTwoCallsForOneGpuByBothWiresOneGetsIt) {
+  constexpr int kTimes = 10'000;
+  const auto wanted = grant(gpu_uuid(0));
+  const auto prepared = claim(gpu_uuid(0));
+  std::barrier together(2);
+  bool allocated = false;
+  int by_claim = 0;
+  std::thread kubelet([&] {
+    for (int i = 0; i < kTimes; ++i) {
+      together.arrive_and_wait();
+      allocated = book_.reserve(wanted).has_value();
+      if (allocated) book_.commit(wanted);
+      together.arrive_and_wait();
+      together.arrive_and_wait();
+    }
+  });
+  int wrong = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    together.arrive_and_wait();
+    const bool given = book_.reserve(prepared, machine_).has_value();
+    if (given) book_.commit(prepared, machine_);
+    together.arrive_and_wait();
+    by_claim += given ? 1 : 0;
+    if (given == allocated || book_.all().size() != 1) ++wrong;
+    if (given) book_.end(kUid);
+    if (allocated) book_.withdraw(wanted);
+    together.arrive_and_wait();
+  }
+  kubelet.join();
+  EXPECT_EQ(wrong, 0);
+  RecordProperty("by_claim", by_claim);
+}
+
+// kill -9 between any two steps of either wire: the next agent reads both stores, and what is in
+// one of them keeps the other wire off, what is in none does not.
+class BookCrashTest : public BookTest {
+ protected:
+  enum class Step { kNothing, kReserved, kStored, kCommitted };
+  static constexpr Step kSteps[] = {Step::kNothing, Step::kReserved, Step::kStored,
+                                    Step::kCommitted};
+
+  void allocate(const std::filesystem::path& dir, Step until) {
+    Book book(clock_);
+    open(book);
+    const auto wanted = grant(gpu_uuid(0));
+    if (until < Step::kReserved) return;
+    ASSERT_TRUE(book.reserve(wanted));
+    if (until < Step::kStored) return;
+    ASSERT_TRUE(grants(dir)->add(wanted));
+    if (until == Step::kCommitted) book.commit(wanted);
+  }
+  void prepare(const std::filesystem::path& dir, Step until) {
+    Book book(clock_);
+    open(book);
+    const auto wanted = claim(gpu_uuid(0));
+    if (until < Step::kReserved) return;
+    ASSERT_TRUE(book.reserve(wanted, machine_));
+    if (until < Step::kStored) return;
+    auto store = claims(dir);
+    ASSERT_TRUE(store.lock()->put(wanted));
+    if (until == Step::kCommitted) book.commit(wanted, machine_);
+  }
+  // The next agent's book.
+  std::unique_ptr<Book> restart(const std::filesystem::path& dir) {
+    auto book = std::make_unique<Book>(clock_);
+    book->restore(grants(dir)->all());
+    auto store = claims(dir);
+    const auto stored = store.lock()->all();
+    EXPECT_TRUE(stored);
+    book->restore(stored.value_or(std::map<std::string, dra::PreparedClaim>()), machine_);
+    open(*book);
+    return book;
+  }
+  std::unique_ptr<GrantStore> grants(const std::filesystem::path& dir) {
+    auto store = GrantStore::open(dir / "grants", clock_, log_.log());
+    EXPECT_TRUE(store);
+    return *std::move(store);
+  }
+  ClaimStore claims(const std::filesystem::path& dir) { return {dir / "claims", log_.log()}; }
+
+  test::LogRecorder log_;
+};
+
+TEST_F(BookCrashTest, AGrantThatIsStoredKeepsClaimsOff) {
+  for (const auto step : kSteps) {
+    const test::TempDir dir;
+    allocate(dir.path(), step);
+    const auto book = restart(dir.path());
+    EXPECT_EQ(book->reserve(claim(gpu_uuid(0)), machine_).has_value(), step < Step::kStored)
+        << "killed after step " << static_cast<int>(step);
+  }
+}
+
+TEST_F(BookCrashTest, AClaimThatIsStoredKeepsGrantsOff) {
+  for (const auto step : kSteps) {
+    const test::TempDir dir;
+    prepare(dir.path(), step);
+    const auto book = restart(dir.path());
+    EXPECT_EQ(book->reserve(grant(gpu_uuid(0))).has_value(), step < Step::kStored)
+        << "killed after step " << static_cast<int>(step);
+  }
+}
+
+}  // namespace
+}  // namespace tranche::agent::book_test

@@ -1,0 +1,83 @@
+#pragma once
+// The claims in the book (book.h): which devices they hold, and whether new ones are taken. Used
+// under the book's lock.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/holdings/grant_entries.h"
+#include "base/result.h"
+#include "cluster/object.h"
+#include "dra/prepared.h"
+#include "gpu/machine.h"
+#include "holdings/holding.h"
+
+namespace tranche::agent {
+
+// The device and what lies on the same silicon: of a GPU its MIG instances, of an instance its GPU.
+std::set<std::string> on_one_silicon(const gpu::Machine& machine, const std::string& uuid);
+// What a claim's device takes: of a place the GPU and the instance there, if its UUID is known, or
+// else all instances of the GPU.
+std::set<std::string> silicon_of(const dra::PreparedDevice& device, const gpu::Machine& machine);
+
+// A claim that is stored.
+struct ClaimRecord {
+  dra::PreparedClaim claim;
+  // Why what its containers need is not there; empty: it is.
+  std::string trouble = {};
+};
+
+// The functions are Book's of the same names.
+class ClaimEntries {
+ public:
+  void open(bool open) { open_ = open; }
+  // kUnavailable: none is taken.
+  Result<void> check_open() const;
+
+  std::uint64_t enter(const std::string& uid);
+  bool stands(const std::string& uid, std::uint64_t call) const;
+  void leave(const std::string& uid, std::uint64_t call);
+
+  void begin(const dra::PreparedClaim& claim, const gpu::Machine& machine);
+  void stored(const dra::PreparedClaim& claim, const gpu::Machine& machine);
+  void failed(const std::string& uid, std::string trouble);
+  void end(const std::string& uid);
+  void withdraw(const std::string& uid, std::uint64_t call);
+  void restore(const std::map<std::string, dra::PreparedClaim>& claims,
+               const gpu::Machine& machine);
+  bool restored() const { return restored_; }
+  std::uint64_t version() const { return version_; }
+
+  // What they hold, but for devices with admin access, which are for monitoring. `grants` knows the
+  // machine.
+  std::vector<holdings::Holding> all(const GrantEntries& grants) const;
+  std::vector<dra::PreparedClaim> claims() const;
+  std::vector<ClaimRecord> records() const;
+  std::optional<std::string> claim_on(std::string_view uuid) const;
+  std::optional<std::vector<cluster::ObjectKey>> claims_of(
+      const std::set<std::string>& uuids) const;
+  std::map<std::string, std::string> claimed() const;
+
+ private:
+  struct Entry {
+    dra::PreparedClaim claim;
+    std::set<std::string> uuids;
+    bool stored = false;
+    std::string trouble = {};  // of one that is stored
+  };
+  void put(const dra::PreparedClaim& claim, const gpu::Machine& machine, bool stored);
+
+  bool open_ = false;
+  bool restored_ = false;
+  std::uint64_t version_ = 0;
+  std::map<std::string, Entry> entries_;  // by the claim's uid
+  std::set<std::pair<std::string, std::uint64_t>> calls_;
+  std::uint64_t last_call_ = 0;
+};
+
+}  // namespace tranche::agent

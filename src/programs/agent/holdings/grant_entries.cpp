@@ -1,0 +1,340 @@
+#include "agent/holdings/grant_entries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "holdings/holdings.h"
+#include "offer/withholding.h"
+
+namespace tranche::agent {
+namespace {
+
+// Kubelet has the answer of Allocate, and its books name the container, no later than this after
+// the grant. Before that its checkpoint may name an earlier container with the same id.
+constexpr std::chrono::seconds kAnswered{1};
+
+std::string device_of(std::string_view id) { return std::string(offer::device_uuid_of(id)); }
+
+bool is(const holdings::Holding& holding, const config::ResourceName& resource,
+        std::string_view id) {
+  return holding.resource == resource && holding.id == id;
+}
+
+holdings::Holding holding_of(const offer::Grant& grant, const std::string& id) {
+  holdings::Holding holding{.device = device_of(id),
+                            .resource = grant.resource,
+                            .id = id,
+                            .tenant = grant.tenant,
+                            .use = offer::use_of(grant, id)};
+  if (grant.limits) holding.part = enforced_part(*grant.limits, holding.device);
+  return holding;
+}
+
+template <class Names>
+Names named_by(const std::vector<cluster::HeldDevices>& held) {
+  Names names;
+  for (const auto& holder : held) {
+    for (const auto& id : holder.ids) names.insert_or_assign({holder.resource, id}, &holder);
+  }
+  return names;
+}
+
+// kubelet has named the container: of the checkpoint's nobody knows the Pod.
+void name(holdings::Holding& holding, const cluster::HeldDevices& holder) {
+  holding.ns = holder.pod_namespace;
+  holding.pod = holder.pod_name;
+  holding.container = holder.container;
+  if (!holder.pod_name.empty()) holding.state = holdings::State::kInUse;
+}
+
+// The text reaches users by kubelet, as the message of the Pod that failed.
+Error refusal(const offer::Grant& grant, const std::vector<holdings::Holding>& by) {
+  std::set<std::string_view> resources;
+  for (const auto& one : by) resources.insert(one.resource.value);
+  return {Code::kFailedPrecondition,
+          fmt::format("invalid allocation request for \"{}\": {} is held as {} by {}",
+                      grant.resource.value, by.front().device, *resources.begin(),
+                      holdings::describe_holders(by)),
+          "it is free when they have ended"};
+}
+
+}  // namespace
+
+// How long ago the grant was given. Of an earlier agent's the wall clock tells; it may be wrong, so
+// the time in this book counts at least.
+std::chrono::milliseconds GrantEntries::age_of(const Entry& entry, TimePoint now) const {
+  using std::chrono::milliseconds;
+  const auto here = std::chrono::floor<milliseconds>(now - entry.given);
+  if (!entry.earlier_ms) return here;
+  return std::max(here, milliseconds(unix_time_ms() - *entry.earlier_ms));
+}
+
+void GrantEntries::restore(std::span<const offer::GrantRecord> records) {
+  for (const auto& [grant, granted_at_ms] : records) {
+    for (const auto& id : grant.ids) {
+      put({.holding = holding_of(grant, id), .given = clock_.now(), .earlier_ms = granted_at_ms});
+    }
+  }
+}
+
+Result<void> GrantEntries::check(const offer::Grant& grant) const {
+  if (const auto by = against(grant); !by.empty()) return std::unexpected(refusal(grant, by));
+  return {};
+}
+
+void GrantEntries::enter(const offer::Grant& grant) {
+  for (const auto& id : grant.ids) {
+    auto holding = holding_of(grant, id);
+    holding.state = holdings::State::kReserved;
+    put({.holding = std::move(holding), .given = kNotYet});
+  }
+}
+
+void GrantEntries::commit(const offer::Grant& grant) {
+  const auto now = clock_.now();
+  for (const auto& id : grant.ids) {
+    auto* const entry = find(grant.resource, id);
+    if (entry == nullptr) continue;
+    entry->given = now;
+    entry->holding.state = holdings::State::kGiven;
+  }
+}
+
+void GrantEntries::withdraw(const offer::Grant& grant) {
+  for (const auto& id : grant.ids) take_out(grant.resource, id);
+}
+
+// The promises that keep the grant from being given.
+std::vector<holdings::Holding> GrantEntries::against(const offer::Grant& grant) const {
+  std::vector<holdings::Holding> found;
+  if (!followed_.enforced) return found;
+  std::string counted;
+  for (const auto& id : grant.ids) {
+    add_conflicts(grant, id, found);
+    auto uuid = device_of(id);
+    if (uuid == counted) continue;
+    if (offer::is_replica_id(id)) add_crowd(grant, uuid, found);
+    counted = std::move(uuid);
+  }
+  return found;
+}
+
+void GrantEntries::add_conflicts(const offer::Grant& grant, const std::string& id,
+                                 std::vector<holdings::Holding>& found) const {
+  const holdings::Holding wanted = holding_of(grant, id);
+  const auto& uuid = wanted.device;
+  if (const auto held = held_.find(uuid); held != held_.end()) {
+    for (const auto& entry : held->second) {
+      if (holdings::excludes(entry.holding, wanted)) found.push_back(entry.holding);
+    }
+  }
+  const auto related = followed_.related.find(uuid);
+  if (related == followed_.related.end()) return;
+  for (const auto& other : related->second) {
+    const auto held = held_.find(other);
+    if (held == held_.end()) continue;
+    for (const auto& entry : held->second) found.push_back(entry.holding);
+  }
+}
+
+// A device that is shared under two names counts the holders of both.
+void GrantEntries::add_crowd(const offer::Grant& grant, const std::string& uuid,
+                             std::vector<holdings::Holding>& found) const {
+  const auto offered = followed_.offered.find(uuid);
+  const auto held = held_.find(uuid);
+  if (offered == followed_.offered.end() || offered->second.resource != grant.resource ||
+      held == held_.end()) {
+    return;
+  }
+  std::vector<const holdings::Holding*> others;
+  for (const auto& entry : held->second) {
+    if (entry.holding.resource != grant.resource) others.push_back(&entry.holding);
+  }
+  if (others.empty()) return;
+  std::set<std::string_view> own;
+  for (const auto& entry : held->second) {
+    if (entry.holding.resource == grant.resource) own.insert(entry.holding.id);
+  }
+  for (const auto& id : grant.ids) {
+    if (offer::device_uuid_of(id) == uuid) own.insert(id);
+  }
+  if (own.size() <= offer::tranches_beside(offered->second.room, others)) return;
+  for (const auto* other : others) found.push_back(*other);
+}
+
+// Whether the offer followed last hands this out.
+bool GrantEntries::fits(const offer::Grant& grant) const {
+  return std::ranges::all_of(grant.ids, [&](const std::string& id) {
+    const auto offered = followed_.offered.find(device_of(id));
+    return offered != followed_.offered.end() && offered->second.resource == grant.resource &&
+           (offered->second.room.tranches > 1) == offer::is_replica_id(id);
+  });
+}
+
+GrantEntries::Entry* GrantEntries::find(const config::ResourceName& resource,
+                                        const std::string& id) {
+  const auto held = held_.find(device_of(id));
+  if (held == held_.end()) return nullptr;
+  const auto found = std::ranges::find_if(
+      held->second, [&](const Entry& one) { return is(one.holding, resource, id); });
+  return found == held->second.end() ? nullptr : &*found;
+}
+
+void GrantEntries::put(Entry entry) {
+  if (auto* same = find(entry.holding.resource, entry.holding.id)) {
+    *same = std::move(entry);
+  } else {
+    held_[std::string(entry.holding.device)].push_back(std::move(entry));
+  }
+}
+
+void GrantEntries::take_out(const config::ResourceName& resource, const std::string& id) {
+  const auto found = held_.find(device_of(id));
+  if (found == held_.end()) return;
+  std::erase_if(found->second, [&](const Entry& one) { return is(one.holding, resource, id); });
+}
+
+GrantEntries::Followed GrantEntries::Followed::make(const offer::Offer& offer,
+                                                    const gpu::Machine& machine, bool enforced) {
+  Followed followed{.enforced = enforced};
+  for (const auto& resource : offer.resources) {
+    for (std::size_t i = 0; i < resource.devices.size(); ++i) {
+      followed.offered[resource.devices[i].uuid] = {resource.name, offer::room_of(resource, i)};
+    }
+  }
+  for (const auto& gpu : machine.gpus) {
+    const auto& uuid = gpu.uuid.value;
+    followed.gpus[uuid] = uuid;
+    for (const auto& instance : gpu.mig_instances) {
+      followed.gpus[instance.uuid.value] = uuid;
+      followed.related[uuid].push_back(instance.uuid.value);
+      followed.related[instance.uuid.value].push_back(uuid);
+    }
+  }
+  return followed;
+}
+
+bool GrantEntries::follow(Followed followed) {
+  const bool changed =
+      followed.offered != followed_.offered || followed.enforced != followed_.enforced;
+  followed_ = std::move(followed);
+  return changed;
+}
+
+holdings::Holding GrantEntries::with_gpu(const holdings::Holding& holding) const {
+  auto one = holding;
+  one.gpu = gpu_of(one.device);
+  return one;
+}
+
+std::vector<holdings::Holding> GrantEntries::all() const {
+  std::vector<holdings::Holding> all;
+  for (const auto& [uuid, entries] : held_) {
+    for (const auto& entry : entries) all.push_back(with_gpu(entry.holding));
+  }
+  return all;
+}
+
+std::vector<holdings::Holding> GrantEntries::on(const std::set<std::string>& uuids) const {
+  std::vector<holdings::Holding> found;
+  for (const auto& uuid : uuids) {
+    const auto held = held_.find(uuid);
+    if (held == held_.end()) continue;
+    for (const auto& entry : held->second) found.push_back(with_gpu(entry.holding));
+  }
+  return found;
+}
+
+void GrantEntries::keep(std::span<const holdings::Holding> kept) {
+  for (const auto& one : kept) {
+    if (auto* entry = find(one.resource, one.id)) entry->holding.part = one.part;
+  }
+}
+
+GrantEntries::Heard GrantEntries::hear(const HolderAnswer& answer) {
+  Heard heard;
+  const auto listed = named_by<Named>(answer.listed);
+  const auto remembered = answer.remembered ? named_by<Named>(*answer.remembered) : Named();
+  for (auto& [uuid, entries] : held_) {
+    std::erase_if(entries,
+                  [&](Entry& entry) { return is_over(entry, answer, listed, remembered, heard); });
+  }
+  std::erase_if(held_, [](const auto& device) { return device.second.empty(); });
+  heard.came = add_unknown(answer.listed);
+  if (answer.remembered && add_unknown(*answer.remembered)) heard.came = true;
+  return heard;
+}
+
+bool GrantEntries::is_over(Entry& entry, const HolderAnswer& answer, const Named& listed,
+                           const Named& remembered, Heard& heard) const {
+  const std::pair<std::string_view, std::string_view> key(entry.holding.resource.value,
+                                                          entry.holding.id);
+  // An answer says nothing of a grant that is given meanwhile.
+  if (entry.given > answer.began) {
+    heard.unclear = true;
+    return false;
+  }
+  if (const auto found = listed.find(key); found != listed.end()) {
+    entry.heard = true;
+    const auto& holder = *found->second;
+    const bool same =
+        entry.holding.ns == holder.pod_namespace && entry.holding.pod == holder.pod_name;
+    if (!same) heard.changed = true;
+    name(entry.holding, holder);
+    return false;
+  }
+  if (remembered.contains(key)) entry.heard = true;
+  const bool settled = age_of(entry, answer.began) >= (entry.heard ? kAnswered : kSettle);
+  if (!answer.remembered || remembered.contains(key) || !settled) {
+    heard.unclear = true;
+    return false;
+  }
+  heard.changed = true;
+  return true;
+}
+
+void GrantEntries::learn(const std::vector<cluster::HeldDevices>& remembered) {
+  add_unknown(remembered);
+}
+
+// True: there was something.
+bool GrantEntries::add_unknown(const std::vector<cluster::HeldDevices>& held) {
+  bool added = false;
+  for (const auto& holder : held) {
+    const config::ResourceName resource{holder.resource};
+    for (const auto& id : holder.ids) {
+      if (auto* known = find(resource, id)) {
+        if (known->given != kNotYet) known->heard = true;
+        continue;
+      }
+      if (!followed_.gpus.contains(device_of(id))) continue;  // no GPU of this machine
+      holdings::Holding one{
+          .device = device_of(id), .resource = resource, .id = id, .use = offer::use_of(id)};
+      name(one, holder);
+      put({.holding = std::move(one), .given = clock_.now(), .earlier_ms = 0, .heard = true});
+      added = true;
+    }
+  }
+  return added;
+}
+
+bool GrantEntries::has_unheard() const {
+  return std::ranges::any_of(held_, [](const auto& device) {
+    return std::ranges::any_of(device.second, [](const Entry& entry) { return !entry.heard; });
+  });
+}
+
+// Empty: it is no device of the machine.
+std::string GrantEntries::gpu_of(std::string_view uuid) const {
+  const auto found = followed_.gpus.find(std::string(uuid));
+  return found == followed_.gpus.end() ? std::string() : found->second;
+}
+
+std::int64_t GrantEntries::unix_time_ms() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(clock_.wall_now().time_since_epoch())
+      .count();
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,121 @@
+#pragma once
+// The grants in the book (book.h): what was granted and is not known to be over, and what kubelet
+// says beyond that (grants of NVIDIA's plugin before a takeover, grants whose records are lost).
+// Used under the book's lock.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "agent/holdings/holder_answers.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "cluster/pod_resources.h"
+#include "gpu/machine.h"
+#include "holdings/holding.h"
+#include "offer/grant_record.h"
+#include "offer/offer.h"
+#include "offer/room.h"
+
+namespace tranche::agent {
+
+// The functions are Book's of the same names, where they have one.
+class GrantEntries {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  // A grant that kubelet has never named is over after this time. Kubelet names it within
+  // milliseconds of the answer of Allocate, unless its Pod has failed.
+  static constexpr std::chrono::seconds kSettle{10};
+
+  // What the book needs to know of offer and machine.
+  struct Followed {
+    // One device of the offer.
+    struct Offered {
+      config::ResourceName resource;
+      offer::Room room;
+      bool operator==(const Offered&) const = default;
+    };
+    static Followed make(const offer::Offer& offer, const gpu::Machine& machine, bool enforced);
+
+    std::unordered_map<std::string, Offered> offered{};   // by device
+    std::unordered_map<std::string, std::string> gpus{};  // the GPU of each device of the machine
+    // A GPU's MIG instances and an instance's GPU.
+    std::unordered_map<std::string, std::vector<std::string>> related{};
+    bool enforced = false;
+  };
+
+  // `clock` outlives it.
+  explicit GrantEntries(const Clock& clock) : clock_(clock) {}
+
+  void restore(std::span<const offer::GrantRecord> records);
+  // kFailedPrecondition: containers of the device plugin hold the device in a way that does not go
+  // together with the grant.
+  Result<void> check(const offer::Grant& grant) const;
+  void enter(const offer::Grant& grant);
+  void commit(const offer::Grant& grant);
+  void withdraw(const offer::Grant& grant);
+  bool follow(Followed followed);
+  void keep(std::span<const holdings::Holding> kept);
+
+  // Whether the offer followed last hands this out.
+  bool fits(const offer::Grant& grant) const;
+  std::vector<holdings::Holding> all() const;
+  // Those of these devices.
+  std::vector<holdings::Holding> on(const std::set<std::string>& uuids) const;
+  // The GPU that the device is, or lies on; empty: it is no device of the machine.
+  std::string gpu_of(std::string_view uuid) const;
+
+  // What kubelet says.
+  struct Heard {
+    bool came = false;     // grants that the book did not have
+    bool changed = false;  // some are over, or have another Pod
+    // Of some it is not clear whether they are over: the checkpoint alone names them and may be
+    // old, or they are too young.
+    bool unclear = false;
+  };
+  Heard hear(const HolderAnswer& answer);
+  void learn(const std::vector<cluster::HeldDevices>& remembered);
+  bool has_unheard() const;
+
+ private:
+  struct Entry {
+    holdings::Holding holding;
+    TimePoint given;  // or when the book took it; kNotYet: it is not answered yet
+    // When an earlier agent granted it, Unix time; 0: long ago. nullopt: this agent did.
+    std::optional<std::int64_t> earlier_ms{};
+    bool heard = false;  // kubelet has named it
+  };
+  using Entries = std::vector<Entry>;
+  static constexpr TimePoint kNotYet = TimePoint::max();
+  // (resource, id) -> its container
+  using Named =
+      std::map<std::pair<std::string_view, std::string_view>, const cluster::HeldDevices*>;
+
+  std::vector<holdings::Holding> against(const offer::Grant& grant) const;
+  void add_conflicts(const offer::Grant& grant, const std::string& id,
+                     std::vector<holdings::Holding>& found) const;
+  void add_crowd(const offer::Grant& grant, const std::string& uuid,
+                 std::vector<holdings::Holding>& found) const;
+  void put(Entry entry);
+  void take_out(const config::ResourceName& resource, const std::string& id);
+  Entry* find(const config::ResourceName& resource, const std::string& id);
+  bool add_unknown(const std::vector<cluster::HeldDevices>& held);
+  bool is_over(Entry& entry, const HolderAnswer& answer, const Named& listed,
+               const Named& remembered, Heard& heard) const;
+  std::chrono::milliseconds age_of(const Entry& entry, TimePoint now) const;
+  holdings::Holding with_gpu(const holdings::Holding& holding) const;
+  std::int64_t unix_time_ms() const;
+
+  const Clock& clock_;
+  std::unordered_map<std::string, Entries> held_;  // by device
+  Followed followed_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,80 @@
+#include "holdings/holding.h"
+
+namespace tranche::holdings {
+
+std::string pod_name(const Holding& holding) {
+  return holding.pod.empty() ? std::string() : holding.ns + '/' + holding.pod;
+}
+
+std::string_view name_of(Wire wire) {
+  switch (wire) {
+    case Wire::kDevicePlugin:
+      return "device-plugin";
+    case Wire::kClaim:
+      return "claim";
+    case Wire::kMpsClient:
+      return "mps-client";
+    case Wire::kNone:
+      return "none";
+  }
+  return "";
+}
+
+std::string_view name_of(Use use) {
+  switch (use) {
+    case Use::kWhole:
+      return "whole";
+    case Use::kTimeSliced:
+      return "time-sliced";
+    case Use::kMps:
+      return "mps";
+    case Use::kShared:
+      return "shared";
+  }
+  return "";
+}
+
+std::string_view name_of(State state) {
+  switch (state) {
+    case State::kReserved:
+      return "reserved";
+    case State::kGiven:
+      return "given";
+    case State::kInUse:
+      return "in-use";
+  }
+  return "";
+}
+
+bool at_odds(Use a, Use b) {
+  if (a == Use::kWhole || b == Use::kWhole) return a != b;
+  return a != b && a != Use::kShared && b != Use::kShared;
+}
+
+bool follows(Use held, Use offered) { return held == Use::kWhole && offered == Use::kTimeSliced; }
+
+bool overlap(const Holding& a, const Holding& b) {
+  if (a.device == b.device && !a.device.empty()) return true;
+  // Of a MIG instance that is gone nobody can use anything. One that is not made yet may become any
+  // of its GPU's.
+  if (a.gpu.empty() || a.gpu != b.gpu) return false;
+  const auto is_all = [](const Holding& one) { return one.device == one.gpu; };
+  return is_all(a) || is_all(b) || a.device.empty() || b.device.empty();
+}
+
+bool excludes(const Holding& held, const Holding& wanted) {
+  if (!overlap(held, wanted)) return false;
+  // The two wires never give out the same silicon, nor twice what nobody granted.
+  if (held.wire != wanted.wire) return true;
+  if (held.wire != Wire::kDevicePlugin) return false;
+  if (held.device != wanted.device) return true;
+  if (held.resource == wanted.resource) {
+    // Kubelet gives an id again only when its last holder is gone, or to a container of the same
+    // Pod.
+    if (held.id == wanted.id || follows(held.use, wanted.use)) return false;
+  }
+  if (held.use == Use::kWhole && wanted.use == Use::kWhole) return true;
+  return at_odds(held.use, wanted.use);
+}
+
+}  // namespace tranche::holdings
