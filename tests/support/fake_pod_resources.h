@@ -15,16 +15,11 @@ class FakePodResources final : public cluster::PodResources {
  public:
   using Held = std::vector<cluster::HeldDevices>;
 
-  Result<Held> list() override {
+  Result<cluster::ListedHolders> list() override {
     const std::scoped_lock lock(mutex_);
     ++asked_;
     if (away_) return fail(Code::kUnavailable, "no such socket");
-    return held_;
-  }
-  Result<std::vector<cluster::HeldClaim>> claims() override {
-    const std::scoped_lock lock(mutex_);
-    if (away_) return fail(Code::kUnavailable, "no such socket");
-    return claims_;
+    return cluster::ListedHolders{.devices = held_, .claims = claims_};
   }
   Result<Held> remembered() override {
     const std::scoped_lock lock(mutex_);

@@ -31,6 +31,15 @@ struct HeldClaim {
   bool operator==(const HeldClaim&) const = default;
 };
 
+// One answer of kubelet's.
+struct ListedHolders {
+  std::vector<HeldDevices> devices;
+  // Of any driver. Empty where kubelet does not tell (its feature gate
+  // KubeletPodResourcesDynamicResources is off).
+  std::vector<HeldClaim> claims = {};
+  std::set<std::string> pods = {};  // the names of all Pods that it lists
+};
+
 // The ids of healthy devices by resource, of every device plugin. A resource of which no device is
 // healthy may lack.
 using AllocatableDevices = std::map<std::string, std::set<std::string>>;
@@ -41,11 +50,9 @@ class PodResources {
   // Whether this program can ask at all. False: kubelet's folder is not mounted here, so list()
   // will not succeed.
   virtual bool is_there() const { return true; }
-  // Every container's devices on this node. kUnavailable: kubelet does not serve the socket (or it
-  // is not mounted); kTimeout.
-  virtual Result<std::vector<HeldDevices>> list() = 0;
-  // Every container's claims that are prepared on this node, of any driver. Errors as list().
-  virtual Result<std::vector<HeldClaim>> claims() = 0;
+  // Every container's devices and claims on this node. kUnavailable: kubelet does not serve the
+  // socket (or it is not mounted); kTimeout.
+  virtual Result<ListedHolders> list() = 0;
   // What kubelet's checkpoint on disk names: the containers to which it would give again what
   // Allocate has answered. Pod and namespace are not in it (""). Kubelet writes it when it has
   // asked Allocate, and when a device plugin sends its list; so it may still name containers that

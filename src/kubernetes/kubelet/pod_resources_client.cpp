@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/fs.h"
 #include "kubelet/channel.h"
 #include "kubelet/proto/podresources.grpc.pb.h"
@@ -27,52 +25,33 @@ Result<Answer> call(const std::filesystem::path& socket, std::chrono::millisecon
       error_of(status, fmt::format("asking pod-resources at {}", socket.string())));
 }
 
-Result<v1::ListPodResourcesResponse> ask(const std::filesystem::path& socket,
-                                         std::chrono::milliseconds deadline) {
-  return call(socket, deadline, &v1::PodResourcesLister::Stub::List);
-}
-
 }  // namespace
-
-Result<bool> PodResourcesClient::knows(const std::string& pod_name) {
-  ASSIGN_OR_RETURN(const auto answer, ask(socket_, deadline_));
-  return std::ranges::any_of(answer.pod_resources(),
-                             [&](const auto& pod) { return pod.name() == pod_name; });
-}
 
 bool PodResourcesClient::is_there() const { return FsRoot().is_directory(socket_.parent_path()); }
 
-Result<std::vector<cluster::HeldDevices>> PodResourcesClient::list() {
-  ASSIGN_OR_RETURN(const auto answer, ask(socket_, deadline_));
-  std::vector<cluster::HeldDevices> held;
+Result<cluster::ListedHolders> PodResourcesClient::list() {
+  ASSIGN_OR_RETURN(const auto answer,
+                   call(socket_, deadline_, &v1::PodResourcesLister::Stub::List));
+  cluster::ListedHolders listed;
   for (const auto& pod : answer.pod_resources()) {
+    listed.pods.insert(pod.name());
     for (const auto& container : pod.containers()) {
       for (const auto& devices : container.devices()) {
-        held.push_back({pod.namespace_(),
-                        pod.name(),
-                        container.name(),
-                        devices.resource_name(),
-                        {devices.device_ids().begin(), devices.device_ids().end()}});
+        listed.devices.push_back({pod.namespace_(),
+                                  pod.name(),
+                                  container.name(),
+                                  devices.resource_name(),
+                                  {devices.device_ids().begin(), devices.device_ids().end()}});
       }
-    }
-  }
-  return held;
-}
-
-Result<std::vector<cluster::HeldClaim>> PodResourcesClient::claims() {
-  ASSIGN_OR_RETURN(const auto answer, ask(socket_, deadline_));
-  std::vector<cluster::HeldClaim> held;
-  for (const auto& pod : answer.pod_resources()) {
-    for (const auto& container : pod.containers()) {
       for (const auto& claim : container.dynamic_resources()) {
-        held.push_back({pod.namespace_(),
-                        pod.name(),
-                        container.name(),
-                        {claim.claim_namespace(), claim.claim_name()}});
+        listed.claims.push_back({pod.namespace_(),
+                                 pod.name(),
+                                 container.name(),
+                                 {claim.claim_namespace(), claim.claim_name()}});
       }
     }
   }
-  return held;
+  return listed;
 }
 
 // Kubelet names a device once for each NUMA node.

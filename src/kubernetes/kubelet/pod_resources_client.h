@@ -21,13 +21,9 @@ class PodResourcesClient final : public cluster::PodResources {
         deadline_(deadline) {}
 
   bool is_there() const override;
-  Result<std::vector<cluster::HeldDevices>> list() override;
-  Result<std::vector<cluster::HeldClaim>> claims() override;
+  Result<cluster::ListedHolders> list() override;
   Result<std::vector<cluster::HeldDevices>> remembered() override;
   Result<cluster::AllocatableDevices> allocatable() override;
-  // Whether kubelet lists a Pod of that name, with devices or without. Of a Pod that came from the
-  // API server: then kubelet has heard of its Pods since it started, and list() lacks none.
-  Result<bool> knows(const std::string& pod_name);
 
  private:
   std::filesystem::path socket_;

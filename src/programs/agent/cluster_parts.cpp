@@ -15,14 +15,14 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
   return std::unique_ptr<ClusterParts>(new ClusterParts(std::move(node)));
 }
 
-void ClusterParts::watch_arbiter(const config::AgentOptions& options, const Clock& clock,
-                                 const Log& log) {
+void ClusterParts::watch_arbiter(const config::AgentOptions& options, Book& book,
+                                 const Clock& clock, const Log& log) {
   if (options.arbiter_state_dir.empty()) {
     return node_->withdraw(cluster::condition::kTrancheArbiterRuns);
   }
   auto& objects = node_->objects();
   pods_.emplace(objects, options.node_name, log);
-  overrides_.emplace(objects, node_->node(), *pods_, clock, log);
+  overrides_.emplace(objects, node_->node(), *pods_, book, clock, log);
   findings_.emplace(objects, node_->node(), *pods_,
                     FindingReporter::Options{.arbiter_dir = options.arbiter_state_dir,
                                              .asks = options.ask_evictions},

@@ -30,7 +30,8 @@ class ClusterParts {
 
   // If the options say that an arbiter runs here, reports its findings and its end from now on, and
   // follows the limits that the operator sets. Called at most once.
-  void watch_arbiter(const config::AgentOptions& options, const Clock& clock, const Log& log);
+  void watch_arbiter(const config::AgentOptions& options, Book& book, const Clock& clock,
+                     const Log& log);
 
   ClusterNode& node() { return *node_; }
   // null: labels go to no object.

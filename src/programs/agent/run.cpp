@@ -144,7 +144,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     };
     auto& followers = ports.followers;
     followers.labels = cluster->labels();
-    cluster->watch_arbiter(options, clock, log);
+    cluster->watch_arbiter(options, book, clock, log);
     if (options.mig_manager || options.dra_dynamic_mig) {
       mig.emplace(connection, node, cluster->pods(), sources, options, clock, log);
     }

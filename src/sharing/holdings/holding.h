@@ -34,7 +34,7 @@ enum class Use {
 enum class State {
   kReserved,  // about to be given, or refused
   kGiven,     // stored, and answered or about to be; its container is not known
-  kInUse,     // kubelet has named the container
+  kInUse,     // kubelet has named the container, or has started it
 };
 
 struct Holding {
@@ -44,7 +44,8 @@ struct Holding {
   // known.
   std::optional<DeviceLimits> part{};
   Wire wire = Wire::kDevicePlugin;
-  // "nvidia.com/gpu"; empty for a claim that was not made for a resource.
+  // "nvidia.com/gpu". Of a claim what the container asks for (cluster::claim_resource(), or the
+  // extended resource that the claim was made for); empty while the container is not known.
   config::ResourceName resource{};
   // Of the device plugin kubelet's id: "GPU-...", "GPU-...::3". Of a claim the device's name in its
   // pool, and the share's id: "gpu-0", "gpu-0/6a2f...".

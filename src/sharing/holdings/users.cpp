@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cluster/limit_settings.h"
+
 namespace tranche::holdings {
 namespace {
 
@@ -14,10 +16,15 @@ using Names = std::pair<std::string_view, std::string_view>;  // namespace, name
 struct User {
   const cluster::Pod* pod = nullptr;
   std::string_view container;
-  std::string_view request;   // empty: all of the claim's requests
-  std::string_view resource;  // the extended resource that it asks for; empty: the claim itself
+  std::string_view request;  // empty: all of the claim's requests
+  std::string resource;      // Holding::resource
 };
 using Users = std::multimap<Names, User>;  // by the claim
+
+bool is_started(const cluster::Pod& pod, std::string_view container) {
+  return std::ranges::any_of(pod.container_ids,
+                             [&](const auto& one) { return one.second == container; });
+}
 
 void add_own(const cluster::Pod& pod, Users& users) {
   for (const auto& container : pod.containers) {
@@ -25,7 +32,10 @@ void add_own(const cluster::Pod& pod, Users& users) {
       const auto claim = std::ranges::find(pod.claims, name, &cluster::PodClaim::name);
       if (claim == pod.claims.end() || claim->object.empty()) continue;
       users.emplace(Names(pod.ns, claim->object),
-                    User{.pod = &pod, .container = container.name, .request = request});
+                    User{.pod = &pod,
+                         .container = container.name,
+                         .request = request,
+                         .resource = cluster::claim_resource(name, request)});
     }
   }
 }
@@ -52,7 +62,7 @@ void add_users(const Holding& claimed, const Users& users, std::vector<Holding>&
     one.pod_uid = pod->uid;
     one.container = container;
     one.resource.value = resource;
-    if (one.state == State::kGiven) one.state = State::kInUse;
+    if (one.state == State::kGiven && is_started(*pod, container)) one.state = State::kInUse;
   }
   if (all.size() == before) all.push_back(claimed);
 }

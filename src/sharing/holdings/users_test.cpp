@@ -44,8 +44,10 @@ TEST(HoldingsUsers, OfAClaimAreTheContainersThatNameItsRequest) {
   one.containers = {container("all", "gpu"), container("first", "gpu", "r1"),
                     container("second", "gpu", "r2"), container("none", "later"),
                     container("unknown", "missing")};
-  EXPECT_THAT(users_of(claimed("r1"), {one}), ElementsAre("a/all", "a/first"));
-  EXPECT_THAT(users_of(claimed("r2"), {one}), ElementsAre("a/all", "a/second"));
+  EXPECT_THAT(users_of(claimed("r1"), {one}),
+              ElementsAre("a/all claim/gpu", "a/first claim/gpu/r1"));
+  EXPECT_THAT(users_of(claimed("r2"), {one}),
+              ElementsAre("a/all claim/gpu", "a/second claim/gpu/r2"));
 }
 
 TEST(HoldingsUsers, SeveralPodsMayUseOneClaim) {
@@ -55,7 +57,7 @@ TEST(HoldingsUsers, SeveralPodsMayUseOneClaim) {
     one.containers = {container("main", "gpu")};
   }
   pods[2].phase = "Succeeded";
-  EXPECT_THAT(users_of(claimed("r"), pods), ElementsAre("a/main", "b/main"));
+  EXPECT_THAT(users_of(claimed("r"), pods), ElementsAre("a/main claim/gpu", "b/main claim/gpu"));
   pods[0].ns = pods[1].ns = "elsewhere";
   EXPECT_THAT(users_of(claimed("r"), pods), ElementsAre("/")) << "a claim that nobody names stays";
 }
@@ -66,9 +68,12 @@ TEST(HoldingsUsers, AClaimThatTheSchedulerMadeIsOfTheResourceAskedFor) {
                   .uses = {{.container = "main", .resource = "nvidia.com/gpu", .request = "r1"},
                            {.container = "idle", .resource = "nvidia.com/gpu", .request = ""}}};
   EXPECT_THAT(users_of(claimed("r1"), {one}), ElementsAre("a/main nvidia.com/gpu"));
-  const auto named = with_users(Holdings({claimed("r1")}), std::vector{one});
-  EXPECT_EQ(named.all().at(0).state, State::kInUse);
+  auto named = with_users(Holdings({claimed("r1")}), std::vector{one});
   EXPECT_EQ(named.all().at(0).pod_uid, "a-uid");
+  EXPECT_EQ(named.all().at(0).state, State::kGiven) << "kubelet has not started it";
+  one.container_ids = {{"3f2a", "main"}};
+  named = with_users(Holdings({claimed("r1")}), std::vector{one});
+  EXPECT_EQ(named.all().at(0).state, State::kInUse);
 }
 
 TEST(HoldingsUsers, WhatKubeletNamedGetsTheUidOfItsPod) {

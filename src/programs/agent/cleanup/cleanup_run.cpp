@@ -49,17 +49,16 @@ config::Sources agents_sources(config::Sources sources) {
 std::optional<std::vector<cluster::HeldDevices>> held_here(kubelet::PodResourcesClient& kubelet,
                                                            const std::string& own_pod,
                                                            const Log& log) {
-  const auto knows = kubelet.knows(own_pod);
-  auto held = knows ? kubelet.list() : std::unexpected(knows.error());
-  if (held && *knows) return *std::move(held);
-  auto remembered = held ? kubelet.remembered() : std::unexpected(held.error());
+  auto listed = kubelet.list();
+  if (listed && listed->pods.contains(own_pod)) return std::move(listed->devices);
+  auto remembered = listed ? kubelet.remembered() : std::unexpected(listed.error());
   if (!remembered) {
     log.warn(fmt::format("what containers hold is not known, so what grants mount stays: {}",
                          remembered.error().message()));
     return std::nullopt;
   }
-  std::ranges::move(*remembered, std::back_inserter(*held));
-  return *std::move(held);
+  std::ranges::move(*remembered, std::back_inserter(listed->devices));
+  return std::move(listed->devices);
 }
 
 class Cleanup {

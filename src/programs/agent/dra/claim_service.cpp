@@ -399,7 +399,7 @@ std::vector<cluster::MigHolder> ClaimService::users_of(const cluster::ObjectKey&
   return pods;
 }
 
-Result<NodeClaims> ClaimService::tenants() const {
+Result<std::vector<ClaimTenant>> ClaimService::tenants() const {
   std::shared_ptr<const ClaimNode> node;
   {
     const std::scoped_lock lock(mutex_);

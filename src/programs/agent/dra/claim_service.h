@@ -97,7 +97,7 @@ class ClaimService {
   // The Pods that a claim is reserved for; one without a name where nobody can tell.
   std::vector<cluster::MigHolder> users_of(const cluster::ObjectKey& claim) const;
   // All claims that are prepared. kUnavailable: nobody knows them yet.
-  Result<NodeClaims> tenants() const;
+  Result<std::vector<ClaimTenant>> tenants() const;
 
  private:
   // What a pool is made of beside the state.

@@ -32,9 +32,9 @@ Result<void> ClaimSweep::look() {
   }
   const auto before = std::exchange(gone_, {});
   if (gone.empty()) return {};
-  ASSIGN_OR_RETURN(const auto held, ports_.kubelet.claims());
+  ASSIGN_OR_RETURN(const auto held, ports_.kubelet.list());
   std::set<cluster::ObjectKey> in_use;
-  for (const auto& use : held) in_use.insert(use.claim);
+  for (const auto& use : held.claims) in_use.insert(use.claim);
   Result<void> result;
   for (const auto& claim : gone) {
     if (in_use.contains({claim.ns, claim.name})) continue;

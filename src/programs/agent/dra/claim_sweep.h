@@ -30,7 +30,7 @@ class ClaimSweep {
   // Asks the API server for each claim that is prepared. One is undone if its object is gone, no
   // container that kubelet knows has a claim of its name, and the look before found the same: a Pod
   // that is deleted by force is still being ended. Not thread-safe. Errors: as Objects::get(),
-  // PodResources::claims() and undo; nothing is undone of what could not be judged.
+  // PodResources::list() and undo; nothing is undone of what could not be judged.
   Result<void> look();
 
  private:

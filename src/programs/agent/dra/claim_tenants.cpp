@@ -16,7 +16,6 @@ ClaimTenant tenant_of(const dra::PreparedClaim& claim, const dra::PreparedDevice
                       const ClaimNode& node) {
   ClaimTenant tenant{.id = dra::tenant_of(claim, device),
                      .driver = node.facts.driver,
-                     .requests = {{claim.ns, claim.name, device.request}},
                      .limits = {},
                      .most = {},
                      .devices = {}};
@@ -30,22 +29,18 @@ ClaimTenant tenant_of(const dra::PreparedClaim& claim, const dra::PreparedDevice
 
 // Several shares of one GPU (dra/joint.h).
 void join(ClaimTenant& tenant, const ClaimTenant& other) {
-  tenant.requests.insert(tenant.requests.end(), other.requests.begin(), other.requests.end());
   dra::add_part(tenant.limits.devices.front(), other.limits.devices.front());
   dra::add_part(tenant.most.front(), other.most.front());
 }
 
 }  // namespace
 
-NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const ClaimNode& node) {
-  NodeClaims result;
-  auto& tenants = result.tenants;
+std::vector<ClaimTenant> claim_tenants(const std::vector<dra::PreparedClaim>& claims,
+                                       const ClaimNode& node) {
+  std::vector<ClaimTenant> tenants;
   std::map<std::string, std::size_t> places;  // of a tenant in `tenants`
   for (const auto& claim : claims) {
     for (const auto& device : claim.devices) {
-      if (!device.limits && !device.admin_access) {
-        result.unlimited.push_back({claim.ns, claim.name, device.request});
-      }
       if (!device.limits) continue;
       auto tenant = tenant_of(claim, device, node);
       const auto [place, is_new] = places.emplace(tenant.id, tenants.size());
@@ -62,7 +57,7 @@ NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const Cl
     tenant.by_mps = offer::computes_by_mps(tenant.limits, node.keepers, client);
     tenant.client = client;
   }
-  return result;
+  return tenants;
 }
 
 }  // namespace tranche::agent

@@ -11,6 +11,7 @@
 namespace tranche::agent {
 
 // Devices for monitoring (adminAccess) have neither limits nor a place among those without.
-NodeClaims claim_tenants(const std::vector<dra::PreparedClaim>& claims, const ClaimNode& node);
+std::vector<ClaimTenant> claim_tenants(const std::vector<dra::PreparedClaim>& claims,
+                                       const ClaimNode& node);
 
 }  // namespace tranche::agent

@@ -266,5 +266,28 @@ TEST_F(BookGrantsTest, AGpuAndItsInstancesExcludeEachOther) {
   EXPECT_FALSE(book_.reserve(grant(kGpu, {gpu_uuid(0)})));
 }
 
+// A kubelet that starts names none of its containers for a while. Whose limits are whose stays
+// known.
+TEST_F(BookGrantsTest, AContainerThatKubeletNamesAgainHasItsTenantStill) {
+  follow(4);
+  auto half = grant(kSharedGpu, {replica(0)});
+  half.tenant = "t1";
+  half.limits = {.enforcement = Enforcement::kStrict,
+                 .devices = {{.uuid = gpu_uuid(0), .memory = Bytes::from_mib(500)}}};
+  ASSERT_TRUE(give(half));
+  const Held listed = {holds("a", kSharedGpu, {replica(0)})};
+  hear(listed, listed);
+  hear({}, Held());
+  ASSERT_THAT(ids(), IsEmpty());
+  hear(listed, listed);
+  ASSERT_THAT(ids(), SizeIs(1));
+  EXPECT_EQ(book_.granted()[0].tenant, "t1");
+  EXPECT_TRUE(book_.granted()[0].part);
+  hear({}, Held());
+  clock_.advance(std::chrono::minutes(5));
+  hear(listed, listed);
+  EXPECT_EQ(book_.granted()[0].tenant, "") << "by now its record is gone, too";
+}
+
 }  // namespace
 }  // namespace tranche::agent::book_grants_test

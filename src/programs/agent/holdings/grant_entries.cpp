@@ -88,6 +88,7 @@ void GrantEntries::enter(const offer::Grant& grant) {
   for (const auto& id : grant.ids) {
     auto holding = holding_of(grant, id);
     holding.state = holdings::State::kReserved;
+    past_.erase({holding.resource.value, holding.id});
     put({.holding = std::move(holding), .given = kNotYet});
   }
 }
@@ -258,8 +259,11 @@ GrantEntries::Heard GrantEntries::hear(const HolderAnswer& answer) {
   const auto listed = named_by<Named>(answer.listed);
   const auto remembered = answer.remembered ? named_by<Named>(*answer.remembered) : Named();
   for (auto& [uuid, entries] : held_) {
-    std::erase_if(entries,
-                  [&](Entry& entry) { return is_over(entry, answer, listed, remembered, heard); });
+    std::erase_if(entries, [&](Entry& entry) {
+      const bool over = is_over(entry, answer, listed, remembered, heard);
+      if (over) remember(entry.holding);
+      return over;
+    });
   }
   std::erase_if(held_, [](const auto& device) { return device.second.empty(); });
   heard.came = add_unknown(answer.listed);
@@ -299,6 +303,23 @@ void GrantEntries::learn(const std::vector<cluster::HeldDevices>& remembered) {
   add_unknown(remembered);
 }
 
+void GrantEntries::remember(holdings::Holding holding) {
+  const auto now = clock_.now();
+  std::erase_if(past_, [&](const auto& one) { return now - one.second.over > kRemember; });
+  if (holding.tenant.empty()) return;
+  Key key(holding.resource.value, holding.id);
+  past_.insert_or_assign(std::move(key), Past{std::move(holding), now});
+}
+
+// What is known of an id that kubelet names and the book does not have.
+holdings::Holding GrantEntries::known(const config::ResourceName& resource, const std::string& id) {
+  const auto past = past_.find({resource.value, id});
+  if (past != past_.end() && clock_.now() - past->second.over <= kRemember) {
+    return past->second.holding;
+  }
+  return {.device = device_of(id), .resource = resource, .id = id, .use = offer::use_of(id)};
+}
+
 // True: there was something.
 bool GrantEntries::add_unknown(const std::vector<cluster::HeldDevices>& held) {
   bool added = false;
@@ -310,8 +331,7 @@ bool GrantEntries::add_unknown(const std::vector<cluster::HeldDevices>& held) {
         continue;
       }
       if (!followed_.gpus.contains(device_of(id))) continue;  // no GPU of this machine
-      holdings::Holding one{
-          .device = device_of(id), .resource = resource, .id = id, .use = offer::use_of(id)};
+      auto one = known(resource, id);
       name(one, holder);
       put({.holding = std::move(one), .given = clock_.now(), .earlier_ms = 0, .heard = true});
       added = true;

@@ -93,6 +93,14 @@ class GrantEntries {
     bool heard = false;  // kubelet has named it
   };
   using Entries = std::vector<Entry>;
+  using Key = std::pair<std::string, std::string>;  // (resource, id)
+  // What was over when kubelet was asked last. A kubelet that has just started may name none of its
+  // containers for a while; the grant of one that it names again is still stored.
+  struct Past {
+    holdings::Holding holding;
+    TimePoint over;
+  };
+  static constexpr std::chrono::minutes kRemember{2};
   static constexpr TimePoint kNotYet = TimePoint::max();
   // (resource, id) -> its container
   using Named =
@@ -107,6 +115,8 @@ class GrantEntries {
   void take_out(const config::ResourceName& resource, const std::string& id);
   Entry* find(const config::ResourceName& resource, const std::string& id);
   bool add_unknown(const std::vector<cluster::HeldDevices>& held);
+  void remember(holdings::Holding holding);
+  holdings::Holding known(const config::ResourceName& resource, const std::string& id);
   bool is_over(Entry& entry, const HolderAnswer& answer, const Named& listed,
                const Named& remembered, Heard& heard) const;
   std::chrono::milliseconds age_of(const Entry& entry, TimePoint now) const;
@@ -115,6 +125,7 @@ class GrantEntries {
 
   const Clock& clock_;
   std::unordered_map<std::string, Entries> held_;  // by device
+  std::map<Key, Past> past_;
   Followed followed_;
 };
 

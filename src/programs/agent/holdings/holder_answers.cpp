@@ -35,7 +35,7 @@ Result<HolderAnswers::Answer> HolderAnswers::ask() const {
   const auto began = clock_.now();
   ASSIGN_OR_RETURN(auto listed, kubelet_.list());
   return std::make_shared<const HolderAnswer>(HolderAnswer{
-      .began = began, .listed = std::move(listed), .remembered = kubelet_.remembered()});
+      .began = began, .listed = std::move(listed.devices), .remembered = kubelet_.remembered()});
 }
 
 }  // namespace tranche::agent

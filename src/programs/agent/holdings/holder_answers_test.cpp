@@ -16,15 +16,13 @@ using std::chrono::seconds;
 // A kubelet whose answers wait until they are let go.
 class SlowKubelet final : public cluster::PodResources {
  public:
-  Result<std::vector<cluster::HeldDevices>> list() override {
+  Result<cluster::ListedHolders> list() override {
     std::unique_lock lock(mutex_);
     const int question = ++asked_;
     changed_.notify_all();
     changed_.wait(lock, [&] { return let_go_ >= question; });
-    return std::vector<cluster::HeldDevices>(static_cast<std::size_t>(question));
-  }
-  Result<std::vector<cluster::HeldClaim>> claims() override {
-    return std::vector<cluster::HeldClaim>();
+    return cluster::ListedHolders{
+        .devices = std::vector<cluster::HeldDevices>(static_cast<std::size_t>(question))};
   }
   Result<std::vector<cluster::HeldDevices>> remembered() override {
     return std::vector<cluster::HeldDevices>();

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <utility>
 
 #include "cluster/reasons.h"
+#include "holdings/users.h"
 
 namespace tranche::agent {
 namespace {
@@ -28,35 +28,30 @@ struct Holder {
   std::string container;
   std::string resource;
   std::vector<std::string> tenants;  // empty: it has no limits
-  bool unlimited = false;            // ClaimUse::unlimited
+  bool unlimited = false;            // one of its claim's devices has no limits
+
+  bool is(const holdings::Holding& one) const {
+    return ns == one.ns && pod == one.pod && container == one.container &&
+           resource == one.resource.value;
+  }
 };
 
-// The tenant of a container by the device plugin; "": it has none.
-std::string tenant_of(const cluster::HeldDevices& held,
-                      const std::vector<TenantManager::Tenant>& tenants) {
-  // The latest grant counts: the tranche's earlier holder is kept a while (GrantStore::kSettle).
-  for (const auto& tenant : std::ranges::reverse_view(tenants)) {
-    if (tenant.resource == held.resource &&
-        std::ranges::find_first_of(tenant.ids, held.ids) != tenant.ids.end()) {
-      return tenant.id;
-    }
-  }
-  return {};
-}
-
-// A container that holds a resource by several devices is listed several times, with one tenant.
-std::vector<Holder> all_holders(const std::vector<cluster::HeldDevices>& held,
-                                const std::vector<TenantManager::Tenant>& tenants,
-                                std::vector<ClaimUse> claims) {
+// Of containers that were started: before that nothing can be set.
+std::vector<Holder> all_holders(const holdings::Holdings& all) {
   std::vector<Holder> holders;
-  for (const auto& one : held) {
-    auto tenant = tenant_of(one, tenants);
-    holders.push_back({one.pod_namespace, one.pod_name, one.container, one.resource, {}});
-    if (!tenant.empty()) holders.back().tenants.push_back(std::move(tenant));
-  }
-  for (auto& use : claims) {
-    holders.push_back(
-        {use.ns, use.pod, use.container, use.resource, std::move(use.tenants), use.unlimited});
+  for (const auto& one : all) {
+    if (one.state != holdings::State::kInUse) continue;
+    auto holder = std::ranges::find_if(holders, [&](const Holder& known) { return known.is(one); });
+    if (holder == holders.end()) {
+      holder =
+          holders.insert(holder, {one.ns, one.pod, one.container, one.resource.value, {}, false});
+    }
+    auto& tenants = holder->tenants;
+    if (one.tenant.empty()) {
+      holder->unlimited = holder->unlimited || one.wire == holdings::Wire::kClaim;
+    } else if (std::ranges::find(tenants, one.tenant) == tenants.end()) {
+      tenants.push_back(one.tenant);
+    }
   }
   return holders;
 }
@@ -183,9 +178,10 @@ LimitOutcome outcome_of(const Wanted& wanted, const TenantManager::Answers& answ
 }  // namespace
 
 LimitOverrides::LimitOverrides(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
-                               const Clock& clock, const Log& log)
+                               Book& book, const Clock& clock, const Log& log)
     : node_(node),
       pods_(pods),
+      book_(book),
       clock_(clock),
       log_(log),
       writer_(objects, node.name(), "what became of the limits that were set cannot be told", clock,
@@ -236,22 +232,19 @@ std::optional<LimitOverrides::Outcomes> LimitOverrides::obey(const Settings& set
   if (!pods) return std::nullopt;
   const bool annotated = std::ranges::any_of(
       *pods, [](const cluster::Pod& pod) { return !annotated_setting(pod).is_empty(); });
-  std::vector<cluster::HeldDevices> held;
   if (annotated || !settings.empty() || manager.maps_classes()) {
     // A setting may be for a container that has just started.
     const auto answer = holders.get(HolderAnswers::kNow);
     if (!answer) return std::nullopt;
-    held = (*answer)->listed;
+    book_.hear(**answer);
   }
-  const auto claims = manager.known_claims();
-  const auto all = all_holders(held, manager.known_tenants(),
-                               claim_uses(*pods, claims ? *claims : NodeClaims()));
+  const auto all = all_holders(holdings::with_users(book_.all(), *pods));
   std::vector<Wanted> wanted;
   for (const auto& setting : settings) wanted.push_back({.setting = setting});
   for (const auto& holder : all) add_annotated(holder, *pods, wanted);
   auto settings_of_tenants = by_tenant(wanted, all, *pods);
-  const auto answers =
-      manager.settle(std::move(settings_of_tenants), classes_of(all, *pods), claims.has_value());
+  const auto answers = manager.settle(std::move(settings_of_tenants), classes_of(all, *pods),
+                                      manager.knows_claims());
   Outcomes outcomes;
   refused_annotations_.clear();
   for (const auto& one : wanted) {

@@ -1,9 +1,8 @@
 #pragma once
 // Follows the limits that the operator sets for containers of this node (cluster/limit_settings.h).
-// It reads the order from the Node and finds the tenant that each setting is about: the API server
-// tells the Pod's uid and which claims it uses (claim_tenant.h), kubelet's pod-resources its
-// devices by device plugins. The TenantManager then applies the setting. The answer in the Node
-// says what holds, and an Event on the Pod reports a refused setting.
+// It reads the order from the Node and finds the tenant that each setting is about in the book of
+// holdings. The TenantManager then applies the setting. The answer in the Node says what holds, and
+// an Event on the Pod reports a refused setting.
 //
 // It also follows the annotations by which a Pod's owner sets limits for all its containers
 // (tranche.dev/memory, tranche.dev/compute, tranche.dev/class). An annotation may only lower. The
@@ -17,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/holdings/holder_answers.h"
+#include "agent/holdings/book.h"
 #include "agent/limits/tenant_manager.h"
 #include "agent/node/node_view.h"
 #include "agent/node/node_writer.h"
@@ -42,7 +41,7 @@ class LimitOverrides {
   static constexpr std::chrono::seconds kAskAgain{5};
 
   // The references outlive it.
-  LimitOverrides(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
+  LimitOverrides(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods, Book& book,
                  const Clock& clock, const Log& log);
 
   void look(HolderAnswers& holders, TenantManager& manager, const cluster::Call& call);
@@ -59,6 +58,7 @@ class LimitOverrides {
 
   const NodeView& node_;
   PodsOfNode& pods_;
+  Book& book_;
   const Clock& clock_;
   const Log& log_;
   NodeWriter writer_;

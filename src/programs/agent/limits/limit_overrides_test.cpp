@@ -44,6 +44,8 @@ class SettingFollowerTest : public testing::Test {
     for (const auto* const tenant : {"before", "t1"}) {
       const auto grant = offer::make_grant(resource, {.limits = mounts}, ids, tenant).value();
       EXPECT_TRUE(manager_->store(grant));
+      EXPECT_TRUE(book_.reserve(grant));
+      book_.commit(grant);
     }
     resource_ = resource;
     manager_->follow({.resources = {resource}});
@@ -58,7 +60,7 @@ class SettingFollowerTest : public testing::Test {
     node_.emplace(objects_, "n1", notifier_, log_.log(), kQuick);
     EXPECT_TRUE(test::eventually([&] { return node_->synced(); }));
     pods_.emplace(objects_, "n1", log_.log(), kQuick);
-    follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
+    follower_.emplace(objects_, *node_, *pods_, book_, clock_, log_.log());
   }
 
   LimitSetting setting(std::string memory) const {
@@ -155,6 +157,7 @@ class SettingFollowerTest : public testing::Test {
   process::ChangeNotifier notifier_;
   test::FakePodResources kubelet_;
   HolderAnswers holders_{kubelet_, clock_};
+  Book book_{clock_};
   std::vector<cluster::HeldDevices> held_;  // by Pod shop/p
   std::string uid_;
   offer::ResourceOffer resource_;
@@ -239,7 +242,7 @@ TEST_F(SettingFollowerTest, TheNextAgentLeavesWhatHoldsBehindARefusal) {
       TenantManager::Options{.library = dir_.path() / "library.so", .state_dir = dir_.path() / "s"},
       *grants_, clock_, log_.log());
   manager_->follow({.resources = {resource_}});
-  follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
+  follower_.emplace(objects_, *node_, *pods_, book_, clock_, log_.log());
   ASSERT_TRUE(look_until([&] { return kubelet_.asked() > 1; }));
   EXPECT_EQ(identify(tenant_file()), written);
   EXPECT_EQ(mib(), 100U);
@@ -309,7 +312,6 @@ class ClaimSettingTest : public SettingFollowerTest {
     claim_ = {
         .id = "share",
         .driver = "gpu.nvidia.com",
-        .requests = {{"shop", "c-half-x", "gpu"}},
         .limits = {.enforcement = Enforcement::kStrict,
                    .devices = {{.uuid = "GPU-b",
                                 .memory = Bytes::from_mib(300),
@@ -318,11 +320,29 @@ class ClaimSettingTest : public SettingFollowerTest {
         .most = {{.uuid = "GPU-b", .memory = Bytes::from_mib(400), .weight = 400, .permille = 400}},
         .devices = {{.uuid = "GPU-b", .memory = Bytes::from_mib(1000)}}};
     EXPECT_TRUE(manager_->add_claim(claim_.id, claim_.driver, claim_.limits));
-    manager_->know_claims([this]() -> Result<NodeClaims> {
+    manager_->know_claims([this]() -> Result<std::vector<ClaimTenant>> {
       if (unknown_) return fail(Code::kUnavailable, "not yet");
-      return NodeClaims{{claim_}, unlimited_};
+      return std::vector{claim_};
     });
+    prepare("c-half-x", "gpu", claim_.limits);
     uid_ = put("{}");
+  }
+  // Enters the claim in the book; `limits`: nullopt, it is a whole GPU.
+  void prepare(const std::string& claim, const std::string& request,
+               const std::optional<GrantLimits>& limits,
+               const std::vector<std::string>& more_shares = {}) {
+    dra::PreparedClaim prepared{.ns = "shop", .name = claim, .uid = claim, .boot = "b"};
+    prepared.devices = {{.request = request,
+                         .pool = "p",
+                         .device = "gpu-0",
+                         .share_id = limits ? "share" : "",
+                         .uuid = "GPU-b",
+                         .limits = limits}};
+    for (const auto& share : more_shares) {
+      prepared.devices.push_back(prepared.devices[0]);
+      prepared.devices.back().share_id = share;
+    }
+    book_.restore({{claim, prepared}}, {});
   }
   std::string put(const std::string& annotations, const char* status = R"("containerStatuses":
       [{"name":"gpu","containerID":"containerd://1"}],)") {
@@ -356,7 +376,6 @@ class ClaimSettingTest : public SettingFollowerTest {
   }
 
   ClaimTenant claim_;
-  std::vector<ClaimRequest> unlimited_;
   bool unknown_ = false;
 };
 
@@ -396,7 +415,7 @@ TEST_F(ClaimSettingTest, AnAnnotationLowersAndNeverRaises) {
 
 // A whole GPU, by an extended resource of the DeviceClass: the scheduler made the claim.
 TEST_F(ClaimSettingTest, WithoutTheLimiterNothingIsSetAndTheReasonIsTold) {
-  unlimited_ = {{"shop", "c-extended-x", "container-0-request-0"}};
+  prepare("c-extended-x", "container-0-request-0", std::nullopt);
   const auto text = [](const std::string& annotations) {
     return fmt::format(
         R"({{"metadata":{{"name":"c","namespace":"shop","annotations":{}}},
@@ -452,7 +471,9 @@ TEST_F(ClaimSettingTest, OfSeveralDevicesAllAreSetOrNone) {
   small.id = "small";
   small.limits.devices[0].memory = small.most[0].memory = Bytes::from_mib(150);
   ASSERT_TRUE(manager_->add_claim(small.id, small.driver, small.limits));
-  manager_->know_claims([&]() -> Result<NodeClaims> { return NodeClaims{{claim_, small}}; });
+  manager_->know_claims(
+      [&]() -> Result<std::vector<ClaimTenant>> { return std::vector{claim_, small}; });
+  prepare("c-half-x", "gpu", claim_.limits, {small.id});
   order(cluster::encode(std::vector{setting("200Mi"), setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kRefused, "200Mi"));
   EXPECT_EQ(answered(1)->state, LimitOutcome::State::kHolds);
@@ -504,7 +525,7 @@ TEST_F(SettingFollowerTest, PodsThatCannotBeReadUndoNothing) {
   ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
   objects_.refuse("list", cluster::kPod, {Code::kUnavailable, "overloaded", ""});
   pods_.emplace(objects_, "n1", log_.log(), kQuick);
-  follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
+  follower_.emplace(objects_, *node_, *pods_, book_, clock_, log_.log());
   ASSERT_TRUE(look_until([&] { return pods_->is_refused(); }));
   follower_->look(holders_, *manager_, {});
   EXPECT_EQ(mib(), 100U);

@@ -201,7 +201,6 @@ TEST(WithClaimSetting, AClientOfMpsIsLoweredByTheLimiterAndNotRaised) {
   ClaimTenant tenant{
       .id = "t",
       .driver = "gpu.nvidia.com",
-      .requests = {},
       .limits = {.enforcement = Enforcement::kStrict,
                  .devices = {{.uuid = "GPU-a",
                               .memory = Bytes::from_mib(1000),

@@ -155,19 +155,6 @@ Result<std::optional<DeviceLimits>> TenantManager::part_of(const std::string& te
   return enforced_part({.enforcement = now.enforcement, .devices = now.devices}, device);
 }
 
-std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
-  std::vector<Tenant> tenants;
-  for (const auto& record : grants_.all()) {
-    const std::string& id = record.grant.tenant;
-    if (!id.empty()) tenants.push_back({id, record.grant.resource.value, record.grant.ids});
-  }
-  return tenants;
-}
-
-Result<NodeClaims> TenantManager::known_claims() const {
-  return claims_ ? claims_() : NodeClaims();
-}
-
 // Answers for the tenants that have settings. What is lowered may leave room for those before it.
 TenantManager::Answers TenantManager::follow_all() {
   Answers answers;
@@ -189,7 +176,7 @@ TenantManager::Answers TenantManager::follow_all() {
   tell_waiting(waited);
   std::size_t changed = those.size();
   if (settings_ && of_claims_) {
-    const auto claims = known_claims().value_or(NodeClaims()).tenants;
+    const auto claims = known_claims().value_or(std::vector<ClaimTenant>());
     for (const auto& claim : claims) {
       if (follow_claim(claim, claims, answers)) ++changed;
     }
@@ -387,7 +374,7 @@ void TenantManager::sweep_tenants(const Holders& holders) {
   if (claims_) {
     auto claimed = claims_();
     if (!claimed) return;  // soon known
-    for (const auto& claim : claimed->tenants) known.insert(claim.id);
+    for (const auto& claim : *claimed) known.insert(claim.id);
   }
   std::vector<std::string> gone;
   decltype(strays_) strays;

@@ -72,7 +72,7 @@ class TenantManager {
   Result<void> remove_claim(const std::string& tenant) { return tenants_.remove(tenant); }
   // Before the first prune(): all claims that are prepared. An error: nobody knows them now. Then
   // no tenant is removed, and those of claims keep what they have.
-  using Claims = std::function<Result<NodeClaims>()>;
+  using Claims = std::function<Result<std::vector<ClaimTenant>>()>;
   void know_claims(Claims claims) { claims_ = std::move(claims); }
 
   // Gives every tenant what the offer, or its claim, now promises it. Tenants whose tranches are no
@@ -106,15 +106,8 @@ class TenantManager {
   Result<std::optional<DeviceLimits>> part_of(const std::string& tenant,
                                               std::string_view device) const;
 
-  // A tenant of now, in the order of the grants.
-  struct Tenant {
-    std::string id;
-    std::string resource;
-    std::vector<std::string> ids;
-  };
-  std::vector<Tenant> known_tenants() const;
-  // Errors: as Claims.
-  Result<NodeClaims> known_claims() const;
+  // Whether it is known which claims are prepared.
+  bool knows_claims() const { return known_claims().has_value(); }
 
   // Drops grants that are over (GrantStore::prune) and their tenants, tenants without a grant or a
   // possible holder, and libraries that no grant mounts. What a living container has mounted stays.
@@ -126,6 +119,10 @@ class TenantManager {
   Result<void> save_grants();
 
  private:
+  // Errors: as Claims.
+  Result<std::vector<ClaimTenant>> known_claims() const {
+    return claims_ ? claims_() : std::vector<ClaimTenant>();
+  }
   class Storing;
 
   // The functions below are called by the thread that holds turns_.

@@ -22,12 +22,9 @@ namespace tranche::agent::mig_testing {
 // A kubelet that has the list of the last offer, unless told otherwise.
 class Kubelet final : public cluster::PodResources {
  public:
-  Result<std::vector<cluster::HeldDevices>> list() override {
+  Result<cluster::ListedHolders> list() override {
     if (away) return fail(Code::kUnavailable, "no such socket");
-    return held;
-  }
-  Result<std::vector<cluster::HeldClaim>> claims() override {
-    return std::vector<cluster::HeldClaim>();
+    return cluster::ListedHolders{.devices = held};
   }
   Result<std::vector<cluster::HeldDevices>> remembered() override { return held; }
   Result<cluster::AllocatableDevices> allocatable() override {
