@@ -29,17 +29,15 @@ void MigManager::say_why() {
   why_.clear();
   const auto view = this->view();
   if (leaving_.beside.empty() || pods_.empty() || view == nullptr) return;
-  const auto answer = ports_.holders.get(kHoldersAge);
-  if (!answer) return;
   const auto change = leaving_devices({.changing = leaving_.changing}, *view->state.machine);
+  const auto changing = holders_of(change, kHoldersAge);
+  if (!changing) return;
   for (const auto& [uuid, why] : leaving_.beside) {
-    for (const auto& one : holding((*answer)->listed, {uuid})) {
-      why_.try_emplace({one.pod_namespace, one.pod_name}, why);
-    }
+    const auto holders = holders_of({uuid}, kHoldersAge);
+    if (!holders) continue;
+    for (const auto& pod : *holders) why_.try_emplace(pod, why);
   }
-  for (const auto& one : holding((*answer)->listed, change)) {
-    why_.erase({one.pod_namespace, one.pod_name});
-  }
+  for (const auto& pod : *changing) why_.erase(pod);
 }
 
 HeldInstances MigManager::held_instances(const MigStates& states,
@@ -47,14 +45,15 @@ HeldInstances MigManager::held_instances(const MigStates& states,
   HeldInstances held;
   const auto answer = ports_.holders.get(kHoldersAge);
   if (!answer) return held;
+  ports_.book.hear(**answer);
+  std::set<std::string> devices;
+  for (const auto& holding : ports_.book.all()) devices.insert(holding.device);
   for (const auto& [uuid, state] : states) {
     const auto* gpu = gpu::find_gpu(machine, uuid);
     if (gpu == nullptr) continue;
     const auto layout = mig::layout_of(state);
     for (const auto& device : gpu->mig_instances) {
-      if (holding((*answer)->listed, {device.uuid.value}).empty() && !claimed(device.uuid.value)) {
-        continue;
-      }
+      if (!devices.contains(device.uuid.value)) continue;
       const auto found =
           std::ranges::find(state.instances, device.gpu_instance_id, &gpu::GpuInstance::id);
       if (found == state.instances.end()) continue;
@@ -65,30 +64,19 @@ HeldInstances MigManager::held_instances(const MigStates& states,
   return held;
 }
 
-bool MigManager::claimed(const std::string& device) const {
-  const auto claims = ports_.book.claims_of({device});
-  return claims && !claims->empty();
-}
-
 std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
     const std::set<std::string>& devices, std::chrono::milliseconds age) {
   const auto answer = ports_.holders.get(age);
   if (!answer || !(*answer)->remembered) return std::nullopt;
-  std::set<cluster::MigHolder> pods;
-  for (const auto& one : holding((*answer)->listed, devices)) {
-    pods.insert({one.pod_namespace, one.pod_name});
-  }
-  // Kubelet's checkpoint may be older than what it tells. It writes it anew when a list is sent.
-  if (pods.empty() && !holding(*(*answer)->remembered, devices).empty()) {
-    pods.insert(cluster::MigHolder{});
-    ports_.renew_checkpoint();
-  }
   // Also a grant that is too young for kubelet to have named its Pod.
   const auto heard = ports_.book.hear(**answer);
   if (heard.came || heard.changed) ports_.look_again();
+  std::set<cluster::MigHolder> pods;
   for (const auto& holding : ports_.book.granted()) {
     if (devices.contains(holding.device)) pods.insert(holder_of(holding));
   }
+  // Kubelet's checkpoint may be older than what it tells. It writes it anew when a list is sent.
+  if (heard.unclear && !pods.empty()) ports_.renew_checkpoint();
   const auto claims = ports_.book.claims_of(devices);
   if (!claims) return std::nullopt;
   for (const auto& claim : *claims) {

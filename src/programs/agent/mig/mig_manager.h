@@ -144,7 +144,6 @@ class MigManager {
   void gather_holders(MigFacts& facts, const MigPlan& plan);
   MigStates read_states(const mig::Layout& of) const;
   HeldInstances held_instances(const MigStates& states, const gpu::Machine& machine) const;
-  bool claimed(const std::string& device) const;
   // nullopt: kubelet does not tell. `age`: how old what it told may be.
   std::optional<std::vector<cluster::MigHolder>> holders_of(const std::set<std::string>& devices,
                                                             std::chrono::milliseconds age);

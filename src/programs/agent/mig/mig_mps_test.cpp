@@ -77,6 +77,26 @@ TEST(MigBesideMps, WhatSharesADaemonIsWithheldAndItsPodIsNamedWithTheReason) {
   EXPECT_TRUE(node.asked[0].reset);
 }
 
+// A Pod whose share of the other GPU came by a claim is told the reason as well.
+TEST(MigBesideMps, ThePodOfAClaimIsNamedWithTheReason) {
+  Shared node;
+  node.controller = [](MigNode& self) {
+    const auto change = self.change();
+    if (change) self.answer({.id = change->id, .cordoned = true});
+  };
+  node.settings.controller = true;
+  node.start();
+  node.set_claims({{"GPU-1", {"team", "half"}}});
+  node.wish("first");
+  ASSERT_TRUE(node.reach(Phase::kDraining));
+  node.turn();
+  ASSERT_TRUE(node.change());
+  EXPECT_THAT(
+      node.change()->why,
+      ElementsAre(testing::Pair(cluster::MigHolder{"team", "pod-of-half"},
+                                "shares the MPS control daemon of nvidia.com/gpu with GPU 0")));
+}
+
 TEST(MigBesideMps, ADaemonThatDoesNotServeAgainHoldsTheEndUpAndIsNamed) {
   Shared node("h100-80gb");
   node.wish("first");

@@ -48,18 +48,6 @@ MigStanding changing(const mig::Journal& journal, const MigStates& states) {
   return standing;
 }
 
-std::vector<cluster::HeldDevices> holding(const std::vector<cluster::HeldDevices>& held,
-                                          const std::set<std::string>& devices) {
-  const auto leaves = [&](const std::string& id) {
-    return devices.contains(std::string(offer::device_uuid_of(id)));
-  };
-  std::vector<cluster::HeldDevices> found;
-  std::ranges::copy_if(held, std::back_inserter(found), [&](const cluster::HeldDevices& one) {
-    return std::ranges::any_of(one.ids, leaves);
-  });
-  return found;
-}
-
 offer::Offer withhold_what_changes(const State& state, offer::Offer offer) {
   if ((state.mig.changing.empty() && state.mig.beside.empty()) || !state.machine) return offer;
   const auto devices = leaving_devices(state.mig, *state.machine);

@@ -26,10 +26,6 @@ mig::Layout layouts_of(const MigStates& states);
 // `states` may lack GPUs: all of these leave service.
 MigStanding changing(const mig::Journal& journal, const MigStates& states);
 
-// Those of `held` whose ids name one of `devices`.
-std::vector<cluster::HeldDevices> holding(const std::vector<cluster::HeldDevices>& held,
-                                          const std::set<std::string>& devices);
-
 // The stage: what leaves service is listed, and not handed out.
 offer::Offer withhold_what_changes(const State& state, offer::Offer offer);
 
