@@ -11,6 +11,7 @@
 #include "agent/holdings/withholding.h"
 #include "agent/labels/label_follower.h"
 #include "agent/limits/eviction_follower.h"
+#include "agent/limits/give_grant.h"
 #include "agent/limits/limit_stage.h"
 #include "agent/limits/tenant_follower.h"
 #include "agent/mig/mig_follower.h"
@@ -60,24 +61,20 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   auto cdi = std::make_unique<CdiPublisher>(options, log);
   const CdiPublisher& published = *cdi;
   followers_.push_back(std::move(cdi));
-  const auto is_granted = [this](const std::set<std::string>& gpus) {
-    return std::ranges::any_of(book_.granted(),
-                               [&](const auto& one) { return gpus.contains(one.device); });
-  };
-  auto opener = std::make_unique<MpsOpener>(options.mps_dir, is_granted, log);
-  opener_ = opener.get();
-  followers_.push_back(std::move(opener));
+  followers_.push_back(std::make_unique<MpsOpener>(options.mps_dir, book_, log));
   followers_.push_back(std::make_unique<ChangeLog>(log));
   auto served = std::make_unique<PluginFollower>(
       PluginFollower::Options{.dir = options.device_plugins_dir(),
                               .kubelet_socket = options.kubelet_socket,
                               .take_over = options.take_over},
-      PluginFollower::Parts{.register_plugin = std::move(ports.register_plugin),
-                            .store = [this](const offer::Grant& grant) { return store(grant); },
-                            .cdi = published,
-                            .loop = loop,
-                            .clock = clock,
-                            .log = log});
+      PluginFollower::Parts{
+          .register_plugin = std::move(ports.register_plugin),
+          .store = [this,
+                    tenants](const offer::Grant& grant) { return give(grant, book_, tenants); },
+          .cdi = published,
+          .loop = loop,
+          .clock = clock,
+          .log = log});
   PluginFollower* const plugins = plugins_ = served.get();
   followers_.push_back(std::move(served));
   std::function<OtherPlugins()> others;
@@ -126,29 +123,6 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   followers_.push_back(
       std::make_unique<LabelFollower>(options.labels, ports.labels, std::move(others), clock, log));
   std::ranges::move(ports.more, std::back_inserter(followers_));
-}
-
-Result<void> Followers::store(const offer::Grant& grant) {
-  TRY(book_.reserve(grant));
-  const auto attempt = [&]() -> Result<void> {
-    if (opener_->is_open(grant.resource.value)) {
-      return fail(
-          Code::kFailedPrecondition,
-          fmt::format("invalid allocation request for \"{}\": its MPS control daemon sets no "
-                      "limits, for claims get its GPUs",
-                      grant.resource.value),
-          "the node is in mode dra, or was: start the Pod anew");
-    }
-    // Without tenants no resource with limits is offered.
-    return tenants_ ? tenants_->store(grant) : Result<void>();
-  };
-  auto stored = attempt();
-  if (stored) {
-    book_.commit(grant);
-  } else {
-    book_.withdraw(grant);
-  }
-  return stored;
 }
 
 void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& options,

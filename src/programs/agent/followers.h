@@ -20,7 +20,6 @@
 #include "agent/loop/follower.h"
 #include "agent/loop/stage.h"
 #include "agent/mig/mig_manager.h"
-#include "agent/mps/mps_opener.h"
 #include "agent/node/node_reporter.h"
 #include "agent/plugins/grant_store.h"
 #include "agent/plugins/plugin_follower.h"
@@ -118,8 +117,6 @@ class Followers {
                   const Log& log);
   void serve_claims(FollowerPorts& ports, const config::AgentOptions& options,
                     const std::function<void()>& look_again, const Clock& clock, const Log& log);
-  // Stores a grant, or refuses it because the device is held otherwise.
-  Result<void> store(const offer::Grant& grant);
   void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log,
                    GrantStore::Writers writers);
 
@@ -131,7 +128,6 @@ class Followers {
   std::optional<ClaimService> claims_;  // nullopt: nobody serves claims here
   std::vector<std::unique_ptr<Input>> inputs_;
   PluginFollower* plugins_ = nullptr;                 // one of those below
-  MpsOpener* opener_ = nullptr;                       // another one
   std::vector<std::unique_ptr<Follower>> followers_;  // they refer to the others
   std::optional<KubeletAsker> kubelet_;               // last: its thread answers to a follower
 };

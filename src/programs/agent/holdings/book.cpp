@@ -49,8 +49,25 @@ Result<void> Book::reserve(const offer::Grant& grant) {
   return {};
 }
 
+std::set<std::string> Book::leave_to_claims(
+    const std::map<std::string, std::set<std::string>>& wanted) {
+  const std::scoped_lock lock(mutex_);
+  left_to_claims_.clear();
+  for (const auto& [resource, gpus] : wanted) {
+    if (grants_.on(gpus).empty()) left_to_claims_.insert(resource);
+  }
+  return left_to_claims_;
+}
+
 // The text reaches users by kubelet, as the message of the Pod that failed.
 Result<void> Book::check_claims(const offer::Grant& grant) const {
+  if (left_to_claims_.contains(grant.resource.value)) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("invalid allocation request for \"{}\": its MPS control daemon sets no "
+                            "limits, for claims get its GPUs",
+                            grant.resource.value),
+                "the node is in mode dra, or was: start the Pod anew");
+  }
   for (const auto& id : grant.ids) {
     const auto device = offer::device_uuid_of(id);
     const auto claim = claims_.claim_on(device);

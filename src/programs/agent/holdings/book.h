@@ -60,11 +60,17 @@ class Book {
   // Takes the grants that were stored by an earlier agent.
   void restore(std::span<const offer::GrantRecord> records);
   // Before a grant is stored and answered. kFailedPrecondition: containers hold the device in a way
-  // that does not go together with it, or a claim does. Then nothing is entered.
+  // that does not go together with it, or a claim does, or the resource is left to claims. Then
+  // nothing is entered.
   Result<void> reserve(const offer::Grant& grant);
   // The grant is stored and will be answered now; or it will not be given.
   void commit(const offer::Grant& grant);
   void withdraw(const offer::Grant& grant);
+  // Leaves resources to claims, which are clients of their MPS control daemons: from now on nothing
+  // of them is reserved for the device plugin. `wanted`: each with its GPUs, and with none if it is
+  // left to claims whoever holds what. One of which the device plugin's containers hold a GPU is
+  // not left to claims. Returns those that are; all others are the device plugin's again.
+  std::set<std::string> leave_to_claims(const std::map<std::string, std::set<std::string>>& wanted);
   // The offer that Allocate serves from now on. `enforced`: whether containers of the device plugin
   // keep others of it from anything; claims always do. True: what the offer hands out has changed.
   bool follow(const offer::Offer& offer, const gpu::Machine& machine, bool enforced);
@@ -142,6 +148,7 @@ class Book {
   mutable std::condition_variable changed_;
   GrantEntries grants_;
   ClaimEntries claims_;
+  std::set<std::string> left_to_claims_;  // resources
   Heard heard_;
   std::function<void()> misfit_;
   bool stopped_ = false;

@@ -39,26 +39,15 @@ std::set<std::string> resources_to_open(const State& state, const std::set<std::
   return open;
 }
 
-// What was granted since the held were looked at counts, too.
+// What was granted since the holdings were looked at counts, too.
 Result<std::set<std::string>> MpsOpener::decide(const State& state) {
   ASSIGN_OR_RETURN(const auto before, mps::read_open(root_));
-  auto open = resources_to_open(state, before);
-  set_open(open);
-  std::erase_if(open, [&](const std::string& resource) {
-    return !before.contains(resource) && granted_(state.mps.at({resource}).gpus);
-  });
-  set_open(open);
-  return open;
-}
-
-void MpsOpener::set_open(const std::set<std::string>& open) {
-  const std::scoped_lock lock(mutex_);
-  open_ = open;
-}
-
-bool MpsOpener::is_open(const std::string& resource) const {
-  const std::scoped_lock lock(mutex_);
-  return open_.contains(resource);
+  std::map<std::string, std::set<std::string>> wanted;
+  for (const auto& resource : resources_to_open(state, before)) {
+    const auto& gpus = state.mps.at({resource}).gpus;
+    wanted[resource] = before.contains(resource) ? std::set<std::string>() : gpus;
+  }
+  return book_.leave_to_claims(wanted);
 }
 
 Result<void> MpsOpener::follow(const Round& round) {

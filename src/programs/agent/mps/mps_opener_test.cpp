@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "mps/open_file.h"
+#include "support/fake_clock.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 using cluster::NodeMode;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr const char* kResource = "nvidia.com/gpu";
@@ -54,32 +56,28 @@ TEST(ResourcesToOpen, WhileItIsNotKnownWhatIsHeldAllStaysAsItIs) {
   EXPECT_THAT(resources_to_open(none, {kResource}), IsEmpty()) << "MPS shares it no more";
 }
 
-bool nobody(const std::set<std::string>& /*gpus*/) { return false; }
-
-// A container may be granted a GPU after the promises were looked at.
+// A container may be granted a GPU after the holdings were looked at.
 TEST(MpsOpener, WhatIsGrantedMeanwhileKeepsTheLimits) {
   const test::TempDir dir;
   test::LogRecorder log;
+  const test::FakeClock clock;
+  Book book(clock);
   const auto dra = state(NodeMode::kDra);
   const auto offer = std::make_shared<offer::Offer>();
-  bool granted = true;
-  MpsOpener* here = nullptr;
-  MpsOpener opener(
-      dir.path(),
-      [&](const std::set<std::string>& gpus) {
-        EXPECT_THAT(gpus, ElementsAre("GPU-a", "GPU-b"));
-        EXPECT_TRUE(here->is_open(kResource)) << "who grants now is refused";
-        return granted;
-      },
-      log.log());
-  here = &opener;
+  const offer::Grant grant{.resource = {kResource}, .ids = {"GPU-b::0"}, .envs = {}};
+  MpsOpener opener(dir.path(), book, log.log());
+  ASSERT_TRUE(book.reserve(grant));
   ASSERT_TRUE(opener.follow({dra, offer}));
   EXPECT_THAT(mps::read_open(dir.path()).value(), IsEmpty());
-  EXPECT_FALSE(opener.is_open(kResource));
-  granted = false;
+  book.withdraw(grant);
   ASSERT_TRUE(opener.follow({dra, offer}));
   EXPECT_THAT(mps::read_open(dir.path()).value(), ElementsAre(kResource));
-  EXPECT_TRUE(opener.is_open(kResource));
+  const auto refused = book.reserve(grant);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("its MPS control daemon sets no limits"));
+  const auto plugin = state(NodeMode::kDevicePlugin);
+  ASSERT_TRUE(opener.follow({plugin, offer}));
+  EXPECT_TRUE(book.reserve(grant)) << "the device plugin has them again";
 }
 
 TEST(MpsOpener, WritesWhatItIsAndSaysOnceThatItCannot) {
@@ -87,7 +85,9 @@ TEST(MpsOpener, WritesWhatItIsAndSaysOnceThatItCannot) {
   test::LogRecorder log;
   const auto dra = state(NodeMode::kDra);
   const auto offer = std::make_shared<offer::Offer>();
-  MpsOpener opener(dir.path(), nobody, log.log());
+  const test::FakeClock clock;
+  Book book(clock);
+  MpsOpener opener(dir.path(), book, log.log());
   ASSERT_TRUE(opener.follow({dra, offer}));
   EXPECT_THAT(mps::read_open(dir.path()).value(), ElementsAre(kResource));
   opener.rest();
@@ -95,7 +95,7 @@ TEST(MpsOpener, WritesWhatItIsAndSaysOnceThatItCannot) {
   ASSERT_TRUE(opener.follow({plugin, offer}));
   EXPECT_THAT(mps::read_open(dir.path()).value(), ElementsAre(kResource)) << "another agent serves";
 
-  MpsOpener nowhere(dir.path() / "gone", nobody, log.log());
+  MpsOpener nowhere(dir.path() / "gone", book, log.log());
   ASSERT_TRUE(nowhere.follow({dra, offer}));
   ASSERT_TRUE(nowhere.follow({dra, offer}));
   EXPECT_EQ(log.count("cannot be told whether claims get their GPUs"), 1);
