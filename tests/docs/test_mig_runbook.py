@@ -1,4 +1,4 @@
-"""docs/mig-manager.md, "When it goes wrong": every reason and Event of a MIG change has its entry, and every message
+"""What docs/runbook.md says of MIG changes: every reason and Event of a change has its entry there, and every message
 that it quotes is said by a source."""
 
 import re
@@ -6,10 +6,10 @@ import re
 import markdown
 import pytest
 import reasons
-from test_runbook import TEXTS, pieces, spans, tables
+from test_runbook import PAGE, TEXTS, pieces, spans, tables
 
-PAGE = (reasons.ROOT / "docs" / "mig-manager.md").read_text()
-SECTION = markdown.section(PAGE, "When it goes wrong")
+SECTIONS = ("`TrancheMigLayout` of the Node", "`TrancheMigPlanned` of the Node", "Of changes of the MIG layout", "MIG changes")
+SECTION = "\n".join(markdown.section(PAGE, name) for name in SECTIONS)
 # Reasons that ask for nothing, or are of something else: a ClusterPolicy.
 FINE = set("""MigStrategyUnknown MigPlanned MigChanged MigUnmanaged MigChangeAnnounced MigUncordoned
             MigPoolDone MigEviction""".split())

@@ -88,7 +88,7 @@ void Findings::tell(const Finding& finding) {
   const auto memory = finding.memory_bytes ? fmt::format("{} MiB", *finding.memory_bytes >> 20U)
                                            : std::string("memory that the driver does not tell");
   told_.warn(group_of(finding),
-             fmt::format("process {} ({}) of {} holds {} of {} and {}; see docs/arbiter.md, \"What "
+             fmt::format("process {} ({}) of {} holds {} of {} and {}; see docs/limits.md, \"What "
                          "it finds\"",
                          finding.pid, printable(finding.name), printable(finding.cgroup), memory,
                          finding.device, what));

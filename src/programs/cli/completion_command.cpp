@@ -1,4 +1,4 @@
-// tranche completion bash|zsh|fish: see docs/completion.md.
+// tranche completion bash|zsh|fish: see docs/helm.md, "The command line".
 
 #include <fmt/format.h>
 
