@@ -10,7 +10,7 @@ namespace tranche::controller {
 namespace {
 
 constexpr std::chrono::seconds kLongestCertificateCall{10};
-// The one turn of the rounds.
+// The one name in the queue.
 constexpr const char* kCertificates = "the webhook's certificates";
 
 Error explained(Error error, const std::string& what) {
@@ -29,21 +29,21 @@ CertificateKeeper::CertificateKeeper(cluster::Objects& objects, Options options,
       options_(std::move(options)),
       clock_(clock),
       log_(log),
-      rounds_(log, options_.backoff,
-              [this](const std::string&, const std::stop_token& stop) { return visit(stop); }),
+      queue_(log, options_.backoff,
+             [this](const std::string&, const std::stop_token& stop) { return visit(stop); }),
       secrets_(
           objects,
           {.kind = cluster::kSecret,
            .selection = {.ns = options_.secret.ns,
                          .field_selector = "metadata.name=" + options_.secret.name},
            .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { rounds_.ask(kCertificates); }, log),
+          [this](const cluster::CacheChange&) { queue_.ask(kCertificates); }, log),
       configurations_(
           objects,
           {.kind = cluster::kMutatingWebhookConfiguration,
            .selection = {.field_selector = "metadata.name=" + options_.configuration},
            .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { rounds_.ask(kCertificates); }, log) {
+          [this](const cluster::CacheChange&) { queue_.ask(kCertificates); }, log) {
   if (options_.has_validating) {
     validating_.emplace(
         objects,
@@ -51,9 +51,9 @@ CertificateKeeper::CertificateKeeper(cluster::Objects& objects, Options options,
             .kind = cluster::kValidatingWebhookConfiguration,
             .selection = {.field_selector = "metadata.name=" + options_.configuration},
             .backoff = options_.watch_backoff},
-        [this](const cluster::CacheChange&) { rounds_.ask(kCertificates); }, log);
+        [this](const cluster::CacheChange&) { queue_.ask(kCertificates); }, log);
   }
-  rounds_.ask(kCertificates);
+  queue_.ask(kCertificates);
 }
 
 std::optional<std::string> CertificateKeeper::trouble() const {
@@ -65,7 +65,7 @@ std::optional<std::string> CertificateKeeper::trouble() const {
   return std::nullopt;
 }
 
-Result<Rounds::Next> CertificateKeeper::visit(const std::stop_token& stop) {
+Result<WorkQueue::Next> CertificateKeeper::visit(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto call,
                    call_while_leading(kLongestCertificateCall, options_.time_left, stop));
   const auto name = fmt::format("Secret {}", options_.secret.to_string());

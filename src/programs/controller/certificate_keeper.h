@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
-#include "controller/rounds.h"
 #include "controller/webhook_keys.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 
 namespace tranche::controller {
@@ -46,7 +46,7 @@ class CertificateKeeper : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  Result<Rounds::Next> visit(const std::stop_token& stop);
+  Result<WorkQueue::Next> visit(const std::stop_token& stop);
   Result<void> publish(const cluster::Kind& kind, const std::string& authorities,
                        const cluster::Call& call);
 
@@ -54,8 +54,8 @@ class CertificateKeeper : public Worker {
   const Options options_;
   const Clock& clock_;
   const Log& log_;
-  Rounds rounds_;
-  // Last: their threads ask for rounds.
+  WorkQueue queue_;
+  // Last: their threads ask the queue.
   cluster::WatchCache secrets_;
   cluster::WatchCache configurations_;
   std::optional<cluster::WatchCache> validating_;

@@ -18,7 +18,8 @@ using cluster::EvictionRequests;
 // Bounds how long a hanging API server delays the other Pods.
 constexpr std::chrono::seconds kLongestEviction{10};
 
-std::string key_of(const std::string& node, const std::string& uid) { return node + ' ' + uid; }
+// The queue's name for a Pod that a node asks for. No Node's name has a space.
+std::string name_of(const std::string& node, const std::string& uid) { return node + ' ' + uid; }
 
 std::string why(const EvictionRequest& request) {
   const auto who = request.container.empty()
@@ -40,7 +41,12 @@ Evictor::Evictor(cluster::Objects& objects, Options options, const Clock& clock,
       log_(log),
       events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
               log),
-      retrier_(log, options_.backoff),
+      queue_(
+          log, options_.backoff,
+          [this](const std::string& name, const std::stop_token& stop) {
+            return visit(name, stop);
+          },
+          WorkQueue::Complaint::kWithWaits),
       nodes_(
           objects,
           {.kind = cluster::kNode,
@@ -96,18 +102,11 @@ void Evictor::take_requests(const std::string& node, const EvictionRequests& req
   Asked gone = before;
   std::erase_if(gone.open, [&](const auto& one) { return asked.open.contains(one.first); });
   drop(node, gone);
-  for (const auto& [uid, request] : asked.open) {
-    const auto key = key_of(node, uid);
-    retrier_.request({.key = key,
-                      .attempt = [this, node, uid](
-                                     const std::stop_token& stop) { return work(node, uid, stop); },
-                      .done = {},
-                      .aim = key});
-  }
+  for (const auto& [uid, request] : asked.open) queue_.ask(name_of(node, uid));
 }
 
 void Evictor::drop(const std::string& node, const Asked& asked) {
-  for (const auto& [uid, request] : asked.open) retrier_.forget(key_of(node, uid));
+  for (const auto& [uid, request] : asked.open) queue_.forget(name_of(node, uid));
 }
 
 std::optional<EvictionRequest> Evictor::request(const std::string& node, const std::string& uid) {
@@ -127,8 +126,13 @@ void Evictor::settle(const std::string& node, const std::string& uid) {
   if (asked->second.open.erase(uid) > 0) asked->second.settled.insert(uid);
 }
 
-// Makes one attempt, on the retrier's thread. A request that is too old is dropped; a living agent
-// renews its requests.
+Result<WorkQueue::Next> Evictor::visit(const std::string& name, const std::stop_token& stop) {
+  const auto space = name.find(' ');
+  TRY(work(name.substr(0, space), name.substr(space + 1), stop));
+  return std::nullopt;
+}
+
+// Makes one attempt. A request that is too old is dropped; a living agent renews its requests.
 Result<void> Evictor::work(const std::string& node, const std::string& uid,
                            const std::stop_token& stop) {
   const auto request = this->request(node, uid);

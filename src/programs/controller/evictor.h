@@ -10,7 +10,7 @@
 // longer asked for. Each outcome becomes an Event on the Pod.
 //
 // Works through the port cluster::Objects, on two threads of its own: the cache's, which only takes
-// note, and the retrier's, which does the work. The destructor stops them.
+// note, and the queue's, which does the work. The destructor stops them.
 
 #include <chrono>
 #include <functional>
@@ -22,12 +22,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/retrier.h"
 #include "cluster/event_recorder.h"
 #include "cluster/eviction_requests.h"
 #include "cluster/objects.h"
 #include "cluster/pod.h"
 #include "cluster/watch_cache.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 
 namespace tranche::controller {
@@ -52,7 +52,7 @@ class Evictor : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  // The requests of one node. Jobs are keyed by node and uid.
+  // The requests of one node.
   struct Asked {
     cluster::WallTime written_at;
     std::map<std::string, cluster::EvictionRequest> open;  // by uid
@@ -69,6 +69,7 @@ class Evictor : public Worker {
   std::optional<cluster::EvictionRequest> request(const std::string& node, const std::string& uid);
   void settle(const std::string& node, const std::string& uid);
 
+  Result<WorkQueue::Next> visit(const std::string& name, const std::stop_token& stop);
   Result<void> work(const std::string& node, const std::string& uid, const std::stop_token& stop);
   Result<void> evict(const std::string& node, const cluster::EvictionRequest& request,
                      const cluster::Pod& pod, const cluster::Call& call);
@@ -80,11 +81,11 @@ class Evictor : public Worker {
   const Log& log_;
   std::mutex mutex_;
   std::map<std::string, Asked> asked_;  // by node; guarded by mutex_
-  // Used by the retrier's thread only.
+  // Used by the queue's thread only.
   cluster::EventRecorder events_;
   std::set<std::string> blocked_told_;  // uids of Pods whose blocked eviction was reported
-  Retrier retrier_;
-  cluster::WatchCache nodes_;  // last: its thread hands work to the retrier
+  WorkQueue queue_;                     // of the Pods that are asked for
+  cluster::WatchCache nodes_;           // last: its thread asks the queue
 };
 
 // The worker's context sets `options.time_left`.

@@ -14,6 +14,8 @@ namespace {
 // Shorter than the API server waits for the webhook (fractions.timeoutSeconds), so that its user is
 // told why.
 constexpr std::chrono::seconds kLongestTemplateCall{3};
+// The one name in the queue.
+constexpr const char* kPort = "the webhook's port";
 
 http::Response json_response(std::string text) {
   return {.status = 200, .body = std::move(text), .content_type = "application/json"};
@@ -24,10 +26,14 @@ http::Response json_response(std::string text) {
 FractionWebhook::FractionWebhook(cluster::Objects& objects, const FleetWatch& fleet,
                                  ShareTemplates& templates, Options options, const Log& log)
     : fleet_(fleet), templates_(templates), options_(std::move(options)), log_(log) {
-  retrier_.emplace(log_, options_.backoff);
-  retrier_->request({.key = "the webhook's port",
-                     .attempt = [this](const std::stop_token&) { return listen(); },
-                     .done = {}});
+  queue_.emplace(
+      log_, options_.backoff,
+      [this](const std::string&, const std::stop_token&) -> Result<WorkQueue::Next> {
+        TRY(listen());
+        return std::nullopt;
+      },
+      WorkQueue::Complaint::kWithWaits);
+  queue_->ask(kPort);
   secrets_.emplace(
       objects,
       cluster::WatchCache::Options{

@@ -23,11 +23,11 @@
 #include "admission/claim_template.h"
 #include "admission/review.h"
 #include "base/log.h"
-#include "base/retrier.h"
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
 #include "controller/fleet_watch.h"
 #include "controller/share_templates.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 #include "http/server.h"
 
@@ -82,7 +82,7 @@ class FractionWebhook : public Worker {
   std::string flaw_;  // why it cannot be served; empty: it is
   std::unique_ptr<http::Server> server_;
   // Last: their threads use the others.
-  std::optional<Retrier> retrier_;
+  std::optional<WorkQueue> queue_;
   std::optional<cluster::WatchCache> secrets_;
 };
 

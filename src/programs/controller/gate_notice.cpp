@@ -14,7 +14,7 @@ namespace tranche::controller {
 namespace {
 
 constexpr std::chrono::seconds kLongestGateCall{20};
-// The one turn of the rounds.
+// The one name in the queue.
 constexpr const char* kGateTurn = "Pods that wait for a feature gate";
 constexpr const char* kUnscheduled = "spec.nodeName=,status.phase=Pending";
 constexpr std::string_view kBefore = ", but the ";
@@ -81,9 +81,9 @@ GateNotice::GateNotice(cluster::Objects& objects, Options options, const Clock& 
            .in_pages = true,
            .backoff = options_.watch_backoff},
           [](const cluster::CacheChange&) {}, log),
-      rounds_(log, options_.backoff,
-              [this](const std::string&, const std::stop_token& stop) { return visit(stop); }) {
-  rounds_.ask(kGateTurn);
+      queue_(log, options_.backoff,
+             [this](const std::string&, const std::stop_token& stop) { return visit(stop); }) {
+  queue_.ask(kGateTurn);
 }
 
 std::optional<std::string> GateNotice::trouble() const {
@@ -92,7 +92,7 @@ std::optional<std::string> GateNotice::trouble() const {
   return std::nullopt;
 }
 
-Result<Rounds::Next> GateNotice::visit(const std::stop_token& stop) {
+Result<WorkQueue::Next> GateNotice::visit(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestGateCall, options_.time_left, stop));
   cluster::StandingEvents::Events events;
   for (const auto& pod : pods_.all()) {

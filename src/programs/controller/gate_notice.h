@@ -20,7 +20,7 @@
 #include "cluster/objects.h"
 #include "cluster/standing_events.h"
 #include "cluster/watch_cache.h"
-#include "controller/rounds.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 
 namespace tranche::controller {
@@ -51,12 +51,12 @@ class GateNotice : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  Result<Rounds::Next> visit(const std::stop_token& stop);
+  Result<WorkQueue::Next> visit(const std::stop_token& stop);
 
   const Options options_;
-  cluster::StandingEvents events_;  // used by the rounds' thread only
+  cluster::StandingEvents events_;  // used by the queue's thread only
   cluster::WatchCache pods_;
-  Rounds rounds_;  // last: its thread uses the others
+  WorkQueue queue_;  // last: its thread uses the others
 };
 
 // The worker's context sets `options.time_left`.

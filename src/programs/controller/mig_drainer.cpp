@@ -94,10 +94,10 @@ MigDrainer::MigDrainer(cluster::Objects& objects, Options options, const Clock& 
       log_(log),
       events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
               log),
-      rounds_(log, options_.backoff,
-              [this](const std::string& name, const std::stop_token& stop) {
-                return visit(name, stop);
-              }),
+      queue_(log, options_.backoff,
+             [this](const std::string& name, const std::stop_token& stop) {
+               return visit(name, stop);
+             }),
       nodes_(
           objects,
           {.kind = cluster::kNode,
@@ -105,10 +105,10 @@ MigDrainer::MigDrainer(cluster::Objects& objects, Options options, const Clock& 
                                                        cluster::kMigChangeLabelValue)},
            .backoff = options_.watch_backoff},
           [this](const cluster::CacheChange& change) {
-            if (change.type != cluster::ChangeType::kSynced) rounds_.ask(change.object.key.name);
+            if (change.type != cluster::ChangeType::kSynced) queue_.ask(change.object.key.name);
           },
           log) {
-  rounds_.ask(kLeftovers);
+  queue_.ask(kLeftovers);
 }
 
 std::optional<std::string> MigDrainer::trouble() const {
@@ -117,7 +117,7 @@ std::optional<std::string> MigDrainer::trouble() const {
   return std::nullopt;
 }
 
-Result<Rounds::Next> MigDrainer::visit(const std::string& name, const std::stop_token& stop) {
+Result<WorkQueue::Next> MigDrainer::visit(const std::string& name, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestMigCall, options_.time_left, stop));
   if (name == kLeftovers) return look_for_leftovers(call);
   const auto object = objects_.get(cluster::kNode, {.name = name}, call);
@@ -134,16 +134,16 @@ Result<Rounds::Next> MigDrainer::visit(const std::string& name, const std::stop_
 }
 
 // A Node whose label was removed while no controller ran is in no watch.
-Result<Rounds::Next> MigDrainer::look_for_leftovers(const cluster::Call& call) {
+Result<WorkQueue::Next> MigDrainer::look_for_leftovers(const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto list, objects_.list(cluster::kNode, {}, call));
   for (const auto& item : list.items) {
     const auto node = read_mig_node(item.json);
-    if (node && !node->open && (node->marked || node->has_drain)) rounds_.ask(node->node.name);
+    if (node && !node->open && (node->marked || node->has_drain)) queue_.ask(node->node.name);
   }
   return std::nullopt;
 }
 
-Result<Rounds::Next> MigDrainer::follow(const MigNode& node, const cluster::Call& call) {
+Result<WorkQueue::Next> MigDrainer::follow(const MigNode& node, const cluster::Call& call) {
   const auto& name = node.node.name;
   if (said_.is_news("text of " + name, node.complaint)) {
     log_.warn(fmt::format("Node {}: annotation {}: {}; nothing is done for it", name,
@@ -204,7 +204,7 @@ Result<MigDrainer::Decision> MigDrainer::decide(const MigNode& node, const clust
 }
 
 // What was accepted stays so: the agent may have gone on.
-Result<Rounds::Next> MigDrainer::answer(const MigNode& node, const cluster::Call& call) {
+Result<WorkQueue::Next> MigDrainer::answer(const MigNode& node, const cluster::Call& call) {
   const auto* const known = node.answer();
   if (known != nullptr && known->answer == MigDrain::Answer::kAccepted) {
     TRY(write(node, *known, Cordon::kKeep, call));
@@ -228,7 +228,7 @@ Result<Rounds::Next> MigDrainer::answer(const MigNode& node, const cluster::Call
   return kRefreshTurn;
 }
 
-Result<Rounds::Next> MigDrainer::drain(const MigNode& node, const cluster::Call& call) {
+Result<WorkQueue::Next> MigDrainer::drain(const MigNode& node, const cluster::Call& call) {
   const auto* const known = node.answer();
   if (known == nullptr || known->answer == MigDrain::Answer::kRefused) return answer(node, call);
   if (!node.node.unschedulable || !known->cordoned) {
@@ -245,7 +245,7 @@ Result<Rounds::Next> MigDrainer::drain(const MigNode& node, const cluster::Call&
   return options_.look;
 }
 
-Result<Rounds::Next> MigDrainer::keep(const MigNode& node, const cluster::Call& call) {
+Result<WorkQueue::Next> MigDrainer::keep(const MigNode& node, const cluster::Call& call) {
   const auto* const known = node.answer();
   auto next = known == nullptr ? MigDrain{.id = node.change->id} : *known;
   next.cordoned = true;
@@ -262,7 +262,7 @@ bool MigDrainer::is_early(const MigNode& node) {
   return clock_.now() - finished.seen < options_.telling;
 }
 
-Result<Rounds::Next> MigDrainer::finish(const MigNode& node, const cluster::Call& call) {
+Result<WorkQueue::Next> MigDrainer::finish(const MigNode& node, const cluster::Call& call) {
   if (is_early(node)) {
     TRY(keep(node, call));
     return options_.look;
@@ -291,7 +291,7 @@ void MigDrainer::forget(const std::string& node) {
   finished_.erase(node);
 }
 
-Result<Rounds::Next> MigDrainer::release(const MigNode& node, const cluster::Call& call) {
+Result<WorkQueue::Next> MigDrainer::release(const MigNode& node, const cluster::Call& call) {
   forget(node.node.name);
   if (!node.marked && !node.has_drain) return std::nullopt;
   const auto cordon = node.marked ? Cordon::kTakeAway : Cordon::kKeep;

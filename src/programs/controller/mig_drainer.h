@@ -14,7 +14,7 @@
 // DaemonSets are evicted, for they hold a device as others do.
 //
 // Works over the port cluster::Objects, on two threads of its own: the cache's, which only takes
-// note, and the one of the rounds. The destructor stops them.
+// note, and the queue's. The destructor stops them.
 
 #include <chrono>
 #include <functional>
@@ -33,7 +33,7 @@
 #include "cluster/pod.h"
 #include "cluster/watch_cache.h"
 #include "controller/mig_node.h"
-#include "controller/rounds.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 
 namespace tranche::controller {
@@ -63,7 +63,7 @@ class MigDrainer : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  using Next = Rounds::Next;
+  using Next = WorkQueue::Next;
 
   Result<Next> visit(const std::string& name, const std::stop_token& stop);
   Result<Next> look_for_leftovers(const cluster::Call& call);
@@ -103,7 +103,7 @@ class MigDrainer : public Worker {
   const Options options_;
   const Clock& clock_;
   const Log& log_;
-  // Used by the rounds' thread only.
+  // Used by the queue's thread only.
   cluster::EventRecorder events_;
   // By node: change and uid of Pods of which it was told that they are not evicted.
   std::map<std::string, std::set<std::string>> told_;
@@ -113,8 +113,8 @@ class MigDrainer : public Worker {
   };
   std::map<std::string, Finished> finished_;  // by node, while its cordon waits for kubelet
   SaidOnce said_;
-  Rounds rounds_;
-  cluster::WatchCache nodes_;  // last: its thread asks for rounds
+  WorkQueue queue_;
+  cluster::WatchCache nodes_;  // last: its thread asks the queue
 };
 
 // The worker's context sets `options.time_left`.

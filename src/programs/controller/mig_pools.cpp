@@ -17,7 +17,7 @@ namespace {
 using Phase = mig::PoolStatus::Phase;
 
 constexpr std::chrono::seconds kLongestPoolCall{20};
-// The one turn of the rounds.
+// The one name in the queue.
 constexpr const char* kPools = "MIG pools";
 
 bool is_under_way(Phase phase) { return phase == Phase::kRolling || phase == Phase::kRollingBack; }
@@ -67,14 +67,14 @@ MigPools::MigPools(cluster::Objects& objects, Options options, const Clock& cloc
       log_(log),
       events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
               log),
-      rounds_(log, options_.backoff,
-              [this](const std::string&, const std::stop_token& stop) { return visit(stop); }),
+      queue_(log, options_.backoff,
+             [this](const std::string&, const std::stop_token& stop) { return visit(stop); }),
       maps_(
           objects,
           {.kind = cluster::kConfigMap,
            .selection = {.ns = options_.ns, .field_selector = "metadata.name=" + options_.name},
            .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { rounds_.ask(kPools); }, log) {}
+          [this](const cluster::CacheChange&) { queue_.ask(kPools); }, log) {}
 
 std::optional<std::string> MigPools::trouble() const {
   if (const auto failure = maps_.failure()) return failure->message();
@@ -82,7 +82,7 @@ std::optional<std::string> MigPools::trouble() const {
   return std::nullopt;
 }
 
-Result<Rounds::Next> MigPools::visit(const std::stop_token& stop) {
+Result<WorkQueue::Next> MigPools::visit(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestPoolCall, options_.time_left, stop));
   ASSIGN_OR_RETURN(const auto pools, read_pools(call));
   if (!pools) return options_.rest;

@@ -28,7 +28,7 @@
 #include "cluster/node.h"
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
-#include "controller/rounds.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 #include "mig/pool_plan.h"
 
@@ -61,7 +61,7 @@ class MigPools : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  Result<Rounds::Next> visit(const std::stop_token& stop);
+  Result<WorkQueue::Next> visit(const std::stop_token& stop);
   // nullopt: there is no ConfigMap, or it cannot be read; that is told.
   Result<std::optional<std::vector<mig::Pool>>> read_pools(const cluster::Call& call);
   Result<std::vector<cluster::Node>> read_nodes(const cluster::Call& call);
@@ -73,12 +73,12 @@ class MigPools : public Worker {
   const Options options_;
   const Clock& clock_;
   const Log& log_;
-  // Used by the rounds' thread only.
+  // Used by the queue's thread only.
   cluster::EventRecorder events_;
   SaidOnce said_;
   cluster::ConfigMap pools_map_;  // as read last
-  Rounds rounds_;
-  cluster::WatchCache maps_;  // last: its thread asks for rounds
+  WorkQueue queue_;
+  cluster::WatchCache maps_;  // last: its thread asks the queue
 };
 
 // The worker's context sets `options.time_left`.

@@ -12,7 +12,7 @@ namespace tranche::controller {
 namespace {
 
 constexpr std::chrono::seconds kLongestWaitingCall{20};
-// The one turn of the rounds.
+// The one name in the queue.
 constexpr const char* kWaiting = "Pods that wait for GPUs";
 constexpr const char* kUnbound = "spec.nodeName=,status.phase=Pending";
 
@@ -50,9 +50,9 @@ MigWaiting::MigWaiting(cluster::Objects& objects, Options options, const Clock& 
            .reduce = keep_those_of_gpus,
            .backoff = options_.watch_backoff},
           [](const cluster::CacheChange&) {}, log),
-      rounds_(log, options_.backoff,
-              [this](const std::string&, const std::stop_token& stop) { return visit(stop); }) {
-  rounds_.ask(kWaiting);
+      queue_(log, options_.backoff,
+             [this](const std::string&, const std::stop_token& stop) { return visit(stop); }) {
+  queue_.ask(kWaiting);
 }
 
 std::optional<std::string> MigWaiting::trouble() const {
@@ -71,7 +71,7 @@ Result<std::vector<cluster::SnapshotPod>> MigWaiting::waiting() const {
   return found;
 }
 
-Result<Rounds::Next> MigWaiting::visit(const std::stop_token& stop) {
+Result<WorkQueue::Next> MigWaiting::visit(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto call,
                    call_while_leading(kLongestWaitingCall, options_.time_left, stop));
   ASSIGN_OR_RETURN(const auto pods, waiting());

@@ -14,6 +14,8 @@ namespace tranche::controller {
 namespace {
 
 constexpr std::chrono::seconds kLongestCall{30};
+// The one name in the queue.
+constexpr const char* kPolicy = "policy";
 // The label that says who made an object: Helm if the chart made it, else this controller.
 constexpr const char* kManagedBy = "app.kubernetes.io/managed-by";
 constexpr const char* kUs = "tranche";
@@ -79,19 +81,21 @@ PolicyController::PolicyController(cluster::Objects& objects, Options options, c
         [this](const cluster::CacheChange&) { notifier_.notify(); }, log);
     nodes_.emplace(objects, options_.watch_backoff, [this] { notifier_.notify(); }, log);
   }
-  retrier_.emplace(log_, options_.backoff);
-  const auto work = [this] {
-    retrier_->request({.key = "policy",
-                       .attempt = [this](const std::stop_token& stop) { return reconcile(stop); },
-                       .done = {}});
-  };
+  queue_.emplace(
+      log_, options_.backoff,
+      [this](const std::string&, const std::stop_token& stop) -> Result<WorkQueue::Next> {
+        TRY(reconcile(stop));
+        return std::nullopt;
+      },
+      WorkQueue::Complaint::kWithWaits);
+  const auto work = [this] { queue_->ask_at_once(kPolicy); };
   notifier_.listen(work);
   work();  // the caches may have notified before listen()
 }
 
 PolicyController::~PolicyController() {
   notifier_.listen({});
-  retrier_.reset();
+  queue_.reset();
 }
 
 std::optional<std::string> PolicyController::trouble() const {

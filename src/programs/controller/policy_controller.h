@@ -9,7 +9,7 @@
 // and logged once.
 //
 // Works through the port cluster::Objects, on threads of its own: those of the caches, which only
-// notify, and the retrier's, which does the work. The destructor stops them all.
+// notify, and the queue's, which does the work. The destructor stops them all.
 
 #include <chrono>
 #include <functional>
@@ -20,13 +20,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/retrier.h"
 #include "cluster/event_recorder.h"
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
 #include "controller/policy_map.h"
 #include "controller/policy_status.h"
 #include "controller/serving_nodes.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 #include "process/change_notifier.h"
 
@@ -62,7 +62,7 @@ class PolicyController : public Worker {
   };
 
   std::vector<const cluster::WatchCache*> caches() const;
-  // Makes one full attempt, on the retrier's thread.
+  // Makes one full attempt, on the queue's thread.
   Result<void> reconcile(const std::stop_token& stop);
   Policies policies() const;
   PolicyFacts facts(const Policies& policies, const PolicyObject* obeyed) const;
@@ -84,7 +84,7 @@ class PolicyController : public Worker {
   const Clock& clock_;
   const Log& log_;
   process::ChangeNotifier notifier_;
-  // Used by the retrier's thread only. `written_`: what the last write of the ConfigMap was to
+  // Used by the queue's thread only. `written_`: what the last write of the ConfigMap was to
   // make, and what it made. `told_`: the outcome reported last, by the policy's uid.
   struct Written {
     std::string version;  // the version that the write replaced; "": there was none
@@ -100,7 +100,7 @@ class PolicyController : public Worker {
   std::optional<cluster::WatchCache> agents_;  // of one DaemonSet; nullopt: it is not told which
   std::optional<ServingNodes> nodes_;          // nullopt: the same
   // Last, because its thread reads the caches.
-  std::optional<Retrier> retrier_;
+  std::optional<WorkQueue> queue_;
 };
 
 // The worker's context sets `options.time_left`.

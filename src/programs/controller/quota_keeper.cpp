@@ -21,13 +21,13 @@ QuotaKeeper::QuotaKeeper(cluster::Objects& objects, ShareBook& book, Options opt
     : book_(book),
       options_(std::move(options)),
       clock_(clock),
-      rounds_(log, options_.backoff, [this](const std::string& ns, const std::stop_token& stop) {
+      queue_(log, options_.backoff, [this](const std::string& ns, const std::stop_token& stop) {
         return visit(ns, stop);
       }) {
   quotas_.emplace(
       objects, options_.watch_backoff,
       [this](const std::string& ns) {
-        if (!ns.empty()) rounds_.ask(ns);
+        if (!ns.empty()) queue_.ask(ns);
       },
       log);
   // A claim may name the class anywhere; whether it asks for it is seen when it is charged.
@@ -47,7 +47,7 @@ QuotaKeeper::QuotaKeeper(cluster::Objects& objects, ShareBook& book, Options opt
   is_ready_ = true;
 }
 
-QuotaKeeper::~QuotaKeeper() { rounds_.stop(); }
+QuotaKeeper::~QuotaKeeper() { queue_.stop(); }
 
 std::optional<std::string> QuotaKeeper::trouble() const {
   if (const auto why = quotas_->trouble()) return why;
@@ -62,7 +62,7 @@ void QuotaKeeper::take_claim(const cluster::CacheChange& change) {
     const std::scoped_lock lock(mutex_);
     gone_[change.object.key.ns].insert(change.object.uid);
   }
-  rounds_.ask(change.object.key.ns);
+  queue_.ask(change.object.key.ns);
 }
 
 Result<ShareBook::Holds> QuotaKeeper::settle(const std::string& ns, bool may_go,
@@ -80,7 +80,7 @@ Result<ShareBook::Holds> QuotaKeeper::settle(const std::string& ns, bool may_go,
   return holds;
 }
 
-Result<Rounds::Next> QuotaKeeper::visit(const std::string& ns, const std::stop_token& stop) {
+Result<WorkQueue::Next> QuotaKeeper::visit(const std::string& ns, const std::stop_token& stop) {
   if (!is_ready_) return options_.spacing;
   const auto now = clock_.now();
   const auto last = visited_.find(ns);

@@ -25,8 +25,8 @@
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
 #include "controller/quota_watch.h"
-#include "controller/rounds.h"
 #include "controller/share_book.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 
 namespace tranche::controller {
@@ -61,22 +61,22 @@ class QuotaKeeper : public Worker {
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  Result<Rounds::Next> visit(const std::string& ns, const std::stop_token& stop);
+  Result<WorkQueue::Next> visit(const std::string& ns, const std::stop_token& stop);
   Result<ShareBook::Holds> settle(const std::string& ns, bool may_go, const cluster::Call& call);
   void take_claim(const cluster::CacheChange& change);
 
   ShareBook& book_;
   const Options options_;
   const Clock& clock_;
-  // Of the rounds' thread alone, by namespace.
+  // Of the queue's thread alone, by namespace.
   std::map<std::string, Time> visited_;
   std::map<std::string, Time> empty_since_;
   std::mutex mutex_;
   // Uids of claims that have gone since the namespace was settled; guarded by mutex_.
   std::map<std::string, std::set<std::string>> gone_;
   std::atomic<bool> is_ready_ = false;  // the watches below are there
-  Rounds rounds_;
-  // Last: their threads ask for rounds.
+  WorkQueue queue_;
+  // Last: their threads ask the queue.
   std::optional<QuotaWatch> quotas_;
   std::optional<cluster::WatchCache> claims_;
 };

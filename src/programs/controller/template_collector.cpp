@@ -49,18 +49,18 @@ TemplateCollector::TemplateCollector(cluster::Objects& objects, FleetWatch& flee
             if (!change.object.json.empty()) notifier_.notify();
           },
           log) {
-  rounds_.emplace(
+  queue_.emplace(
       log_, options_.backoff,
       [this](const std::string& turn, const std::stop_token& stop) { return visit(turn, stop); });
-  notifier_.listen([this] { rounds_->ask(kPodsTurn); });
-  fleet_.listen([this] { rounds_->ask(kPodsTurn); });
-  rounds_->ask(kAllTurn);
+  notifier_.listen([this] { queue_->ask(kPodsTurn); });
+  fleet_.listen([this] { queue_->ask(kPodsTurn); });
+  queue_->ask(kAllTurn);
 }
 
 TemplateCollector::~TemplateCollector() {
   fleet_.listen({});
   notifier_.listen({});
-  rounds_.reset();
+  queue_.reset();
 }
 
 std::optional<std::string> TemplateCollector::trouble() const {
@@ -69,8 +69,8 @@ std::optional<std::string> TemplateCollector::trouble() const {
   return templates_.trouble();
 }
 
-Result<Rounds::Next> TemplateCollector::visit(const std::string& turn,
-                                              const std::stop_token& stop) {
+Result<WorkQueue::Next> TemplateCollector::visit(const std::string& turn,
+                                                 const std::stop_token& stop) {
   // Before everything is known nothing is made, and nothing looks unused.
   if (!pods_.synced() || !templates_.synced() || !fleet_.fleet()) {
     return std::chrono::milliseconds(100);

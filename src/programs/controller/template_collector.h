@@ -27,9 +27,9 @@
 #include "cluster/watch_cache.h"
 #include "controller/claim_renewer.h"
 #include "controller/fleet_watch.h"
-#include "controller/rounds.h"
 #include "controller/share_templates.h"
 #include "controller/template_uses.h"
+#include "controller/work_queue.h"
 #include "controller/worker.h"
 #include "process/change_notifier.h"
 
@@ -62,7 +62,7 @@ class TemplateCollector : public Worker {
   // Of templates, each with the claims that were made from it and wait.
   using Uses = std::map<cluster::ObjectKey, std::set<TemplateUse>>;
 
-  Result<Rounds::Next> visit(const std::string& turn, const std::stop_token& stop);
+  Result<WorkQueue::Next> visit(const std::string& turn, const std::stop_token& stop);
   Uses uses_of_pods() const;
   Result<Uses> uses_of_workloads(const cluster::Call& call) const;
   Result<void> make(const Uses& uses, const cluster::Call& call);
@@ -74,12 +74,12 @@ class TemplateCollector : public Worker {
   const Options options_;
   const Clock& clock_;
   const Log& log_;
-  // When a template was in use last, or was first seen; of the rounds' thread alone.
+  // When a template was in use last, or was first seen; of the queue's thread alone.
   std::map<cluster::ObjectKey, std::chrono::steady_clock::time_point> used_;
-  ClaimRenewer renewer_;  // of the rounds' thread alone
+  ClaimRenewer renewer_;  // of the queue's thread alone
   process::ChangeNotifier notifier_;
   cluster::WatchCache pods_;
-  std::optional<Rounds> rounds_;
+  std::optional<WorkQueue> queue_;
 };
 
 // `fleet` and `templates` outlive the worker. The worker's context sets `options.time_left`.

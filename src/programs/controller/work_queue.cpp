@@ -1,4 +1,4 @@
-#include "controller/rounds.h"
+#include "controller/work_queue.h"
 
 #include <fmt/format.h>
 
@@ -7,30 +7,45 @@
 
 namespace tranche::controller {
 
-Rounds::Rounds(const Log& log, const Backoff& backoff, Visit visit)
+WorkQueue::WorkQueue(const Log& log, const Backoff& backoff, Visit visit, Complaint complaint)
     : log_(log),
       backoff_(backoff),
       visit_(std::move(visit)),
+      complaint_(complaint),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-void Rounds::ask(const std::string& name) {
+void WorkQueue::ask(const std::string& name) {
   {
     const std::scoped_lock lock(mutex_);
-    auto& turn = turns_.try_emplace(name, Turn{.due = {}, .asked = false, .backoff = backoff_})
-                     .first->second;
+    auto& turn = turns_.try_emplace(name, Turn{.due = {}, .backoff = backoff_}).first->second;
     turn.asked = true;
     if (!turn.due || turn.backoff.is_fresh()) turn.due = Clock::now();
   }
   changed_.notify_all();
 }
 
-void Rounds::stop() {
+void WorkQueue::ask_at_once(const std::string& name) {
+  {
+    const std::scoped_lock lock(mutex_);
+    turns_.insert_or_assign(
+        name, Turn{.due = Clock::now(), .asked = true, .anew = true, .backoff = backoff_});
+  }
+  changed_.notify_all();
+}
+
+void WorkQueue::forget(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  turns_.erase(name);
+  said_.forget(name);
+}
+
+void WorkQueue::stop() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 
 // The name that is due; nullopt: stop.
-std::optional<std::string> Rounds::wait(const std::stop_token& stop) {
+std::optional<std::string> WorkQueue::wait(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     auto first = turns_.end();
@@ -45,6 +60,7 @@ std::optional<std::string> Rounds::wait(const std::stop_token& stop) {
       });
     } else if (*first->second.due <= Clock::now()) {
       first->second.asked = false;
+      first->second.anew = false;
       return first->first;
     } else {
       const auto due = *first->second.due;
@@ -57,26 +73,43 @@ std::optional<std::string> Rounds::wait(const std::stop_token& stop) {
   return std::nullopt;
 }
 
-void Rounds::settle(const std::string& name, const Result<Next>& result) {
-  const auto said = result ? std::string() : result.error().message();
-  if (said_.is_news(name, said)) log_.warn(fmt::format("{}: {}; it is tried again", name, said));
+void WorkQueue::settle(const std::string& name, const Result<Next>& result) {
   const std::scoped_lock lock(mutex_);
-  auto& turn = turns_.at(name);
+  const auto found = turns_.find(name);
+  // Nobody wants the name any more, so how its visit ended does not matter.
+  if (found == turns_.end()) return;
+  auto& turn = found->second;
+  // What was visited is not what is asked for now.
+  if (!result && turn.anew) return;
   if (!result) {
+    complain(name, result.error());
     turn.due = Clock::now() + turn.backoff.next();
     return;
   }
+  said_.forget(name);
   turn.backoff.reset();
   if (turn.asked) {
     turn.due = Clock::now();
   } else if (*result) {
     turn.due = Clock::now() + **result;
   } else {
-    turns_.erase(name);
+    turns_.erase(found);
   }
 }
 
-void Rounds::run(const std::stop_token& stop) {
+// Called under mutex_.
+void WorkQueue::complain(const std::string& name, const Error& error) {
+  const auto what = error.message();
+  if (!said_.is_news(name, what)) return;
+  if (complaint_ == Complaint::kWithName) {
+    log_.warn(fmt::format("{}: {}; it is tried again", name, what));
+  } else {
+    log_.warn(fmt::format("{}; trying again until it works (every {} to {} ms)", what,
+                          backoff_.first.count(), backoff_.longest.count()));
+  }
+}
+
+void WorkQueue::run(const std::stop_token& stop) {
   while (const auto name = wait(stop)) settle(*name, visit_(*name, stop));
 }
 
