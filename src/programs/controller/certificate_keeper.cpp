@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "config/programs/controller_options.h"
 #include "controller/webhook_secret.h"
 
 namespace tranche::controller {
@@ -23,53 +24,38 @@ Error explained(Error error, const std::string& what) {
 
 }  // namespace
 
-CertificateKeeper::CertificateKeeper(cluster::Objects& objects, Options options, const Clock& clock,
-                                     const Log& log)
-    : objects_(objects),
+CertificateKeeper::CertificateKeeper(const WorkerContext& context, Options options)
+    : context_(context),
       options_(std::move(options)),
-      clock_(clock),
-      log_(log),
-      queue_(log, options_.backoff,
+      queue_(context.log, context.backoff,
              [this](const std::string&, const std::stop_token& stop) { return visit(stop); }),
-      secrets_(
-          objects,
-          {.kind = cluster::kSecret,
-           .selection = {.ns = options_.secret.ns,
-                         .field_selector = "metadata.name=" + options_.secret.name},
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { queue_.ask(kCertificates); }, log),
-      configurations_(
-          objects,
-          {.kind = cluster::kMutatingWebhookConfiguration,
-           .selection = {.field_selector = "metadata.name=" + options_.configuration},
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { queue_.ask(kCertificates); }, log) {
+      secrets_(context.watches,
+               {.kind = cluster::kSecret,
+                .selection = {.ns = options_.secret.ns,
+                              .field_selector = "metadata.name=" + options_.secret.name}},
+               [this](const cluster::CacheChange&) { queue_.ask(kCertificates); }),
+      configurations_(context.watches,
+                      {.kind = cluster::kMutatingWebhookConfiguration,
+                       .selection = {.field_selector = "metadata.name=" + options_.configuration}},
+                      [this](const cluster::CacheChange&) { queue_.ask(kCertificates); }) {
   if (options_.has_validating) {
     validating_.emplace(
-        objects,
-        cluster::WatchCache::Options{
-            .kind = cluster::kValidatingWebhookConfiguration,
-            .selection = {.field_selector = "metadata.name=" + options_.configuration},
-            .backoff = options_.watch_backoff},
-        [this](const cluster::CacheChange&) { queue_.ask(kCertificates); }, log);
+        context.watches,
+        Watched{.kind = cluster::kValidatingWebhookConfiguration,
+                .selection = {.field_selector = "metadata.name=" + options_.configuration}},
+        [this](const cluster::CacheChange&) { queue_.ask(kCertificates); });
   }
   queue_.ask(kCertificates);
 }
 
 std::optional<std::string> CertificateKeeper::trouble() const {
-  for (const auto* cache : {&secrets_, &configurations_, validating_ ? &*validating_ : nullptr}) {
-    if (cache == nullptr) continue;
-    if (const auto failure = cache->failure()) return failure->message();
-    if (!cache->synced()) return "the API server has not answered yet";
-  }
-  return std::nullopt;
+  return trouble_of({&secrets_, &configurations_, validating_ ? &*validating_ : nullptr});
 }
 
 Result<WorkQueue::Next> CertificateKeeper::visit(const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const auto call,
-                   call_while_leading(kLongestCertificateCall, options_.time_left, stop));
+  ASSIGN_OR_RETURN(const auto call, context_.call_while_leading(kLongestCertificateCall, stop));
   const auto name = fmt::format("Secret {}", options_.secret.to_string());
-  auto secret = objects_.get(cluster::kSecret, options_.secret, call);
+  auto secret = context_.objects.get(cluster::kSecret, options_.secret, call);
   if (!secret) return std::unexpected(explained(std::move(secret).error(), name));
   const auto keys = keys_of(*secret);
   // A new authority is published before anything of its is served. What cannot be read is not: an
@@ -79,16 +65,18 @@ Result<WorkQueue::Next> CertificateKeeper::visit(const std::stop_token& stop) {
   if (is_good && options_.has_validating) {
     TRY(publish(cluster::kValidatingWebhookConfiguration, keys.authorities, call));
   }
-  ASSIGN_OR_RETURN(const auto change, next_keys(keys, options_.rules, clock_.wall_now(), is_good));
+  ASSIGN_OR_RETURN(const auto change,
+                   next_keys(keys, options_.rules, context_.clock.wall_now(), is_good));
   if (!change) return look_at_keys_every(options_.rules);
   const cluster::Patch patch{.type = cluster::PatchType::kMerge,
                              .json = patch_of(*secret, change->keys)};
-  auto written = objects_.patch(cluster::kSecret, options_.secret, patch, call);
+  auto written = context_.objects.patch(cluster::kSecret, options_.secret, patch, call);
   if (!written) return std::unexpected(std::move(written).error().with_context(name));
   if (change->is_damaged) {
-    log_.warn(fmt::format("{} was damaged: {}; nothing needs to be done", name, change->what));
+    context_.log.warn(
+        fmt::format("{} was damaged: {}; nothing needs to be done", name, change->what));
   } else {
-    log_.info(fmt::format("{}: {}", name, change->what));
+    context_.log.info(fmt::format("{}: {}", name, change->what));
   }
   return std::chrono::milliseconds(0);
 }
@@ -97,21 +85,27 @@ Result<void> CertificateKeeper::publish(const cluster::Kind& kind, const std::st
                                         const cluster::Call& call) {
   const cluster::ObjectKey key{.ns = {}, .name = options_.configuration};
   const auto name = fmt::format("{} {}", kind.kind, key.name);
-  auto now = objects_.get(kind, key, call);
+  auto now = context_.objects.get(kind, key, call);
   if (!now) return std::unexpected(explained(std::move(now).error(), name));
   ASSIGN_OR_RETURN(auto patch, trust_patch(*now, authorities));
   if (!patch) return {};
-  auto written = objects_.patch(
+  auto written = context_.objects.patch(
       kind, key, {.type = cluster::PatchType::kJson, .json = *std::move(patch)}, call);
   if (!written) return std::unexpected(std::move(written).error().with_context(name));
   return {};
 }
 
-WorkerPlan plan_certificates(CertificateKeeper::Options options) {
-  return {.name = "certificates",
-          .needs_leadership = true,
-          .purpose = "keeping the certificates of the webhook for fractions of GPUs",
-          .start = starter<CertificateKeeper>(std::move(options))};
+std::optional<WorkerPlan> plan_certificates(const config::ControllerOptions& options) {
+  if (!options.webhook) return std::nullopt;
+  const auto& webhook = *options.webhook;
+  return WorkerPlan{.name = "certificates",
+                    .needs_leadership = true,
+                    .purposes = {"keeping the certificates of the webhook for fractions of GPUs"},
+                    .start = starter<CertificateKeeper>(
+                        {.secret = {.ns = options.ns, .name = webhook.secret},
+                         .configuration = webhook.configuration,
+                         .has_validating = webhook.counts_shares,
+                         .rules = {.hosts = webhook.hosts, .life = webhook.certificate_life}})};
 }
 
 }  // namespace tranche::controller

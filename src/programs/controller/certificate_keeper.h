@@ -6,17 +6,11 @@
 // A Secret that was damaged or emptied is made anew, with a warning. Only the leader writes; every
 // replica serves what the Secret holds (fraction_webhook.h).
 //
-// Works over the port cluster::Objects on threads of its own. The destructor stops them.
+// Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
 
-#include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 #include "controller/webhook_keys.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"
@@ -31,15 +25,9 @@ class CertificateKeeper : public Worker {
     // A ValidatingWebhookConfiguration of the same name is there too.
     bool has_validating = false;
     WebhookKeyRules rules;
-    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
-    // ever.
-    std::function<std::chrono::milliseconds()> time_left = {};
-    Backoff watch_backoff = {};
-    Backoff backoff = {};
   };
 
-  // The references outlive it.
-  CertificateKeeper(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  CertificateKeeper(const WorkerContext& context, Options options);
   CertificateKeeper(const CertificateKeeper&) = delete;
   CertificateKeeper& operator=(const CertificateKeeper&) = delete;
 
@@ -50,18 +38,15 @@ class CertificateKeeper : public Worker {
   Result<void> publish(const cluster::Kind& kind, const std::string& authorities,
                        const cluster::Call& call);
 
-  cluster::Objects& objects_;
+  const WorkerContext context_;
   const Options options_;
-  const Clock& clock_;
-  const Log& log_;
   WorkQueue queue_;
   // Last: their threads ask the queue.
-  cluster::WatchCache secrets_;
-  cluster::WatchCache configurations_;
-  std::optional<cluster::WatchCache> validating_;
+  Watch secrets_;
+  Watch configurations_;
+  std::optional<Watch> validating_;
 };
 
-// The worker's context sets `options.time_left`.
-WorkerPlan plan_certificates(CertificateKeeper::Options options);
+std::optional<WorkerPlan> plan_certificates(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

@@ -36,14 +36,16 @@ class CertificateKeeperTest : public testing::Test {
   }
   void start(bool has_validating = false) {
     keeper_.emplace(
-        objects_,
+        WorkerContext{.objects = objects_,
+                      .clock = clock_,
+                      .log = log_.log(),
+                      .watches = watches_,
+                      .instance = "c-1",
+                      .backoff = {.first = 1ms, .longest = 4ms}},
         CertificateKeeper::Options{.secret = kSecretKey,
                                    .configuration = "webhook",
                                    .has_validating = has_validating,
-                                   .rules = {.hosts = {"webhook.tranche.svc"}, .life = 1h},
-                                   .watch_backoff = {.first = 1ms, .longest = 4ms},
-                                   .backoff = {.first = 1ms, .longest = 4ms}},
-        clock_, log_.log());
+                                   .rules = {.hosts = {"webhook.tranche.svc"}, .life = 1h}});
   }
   WebhookKeys keys() const {
     return keys_of({.json = objects_.text(cluster::kSecret, kSecretKey)});
@@ -62,6 +64,7 @@ class CertificateKeeperTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{objects_, log_.log(), {.first = 1ms, .longest = 4ms}};
   std::optional<CertificateKeeper> keeper_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "cluster/node.h"
 #include "cluster/reasons.h"
+#include "config/programs/controller_options.h"
 #include "controller/pod_eviction.h"
 
 namespace tranche::controller {
@@ -34,32 +35,23 @@ std::string why(const EvictionRequest& request) {
 
 }  // namespace
 
-Evictor::Evictor(cluster::Objects& objects, Options options, const Clock& clock, const Log& log)
-    : objects_(objects),
+Evictor::Evictor(const WorkerContext& context, Options options)
+    : context_(context),
       options_(std::move(options)),
-      clock_(clock),
-      log_(log),
-      events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
-              log),
+      events_(context.event_recorder()),
       queue_(
-          log, options_.backoff,
+          context.log, context.backoff,
           [this](const std::string& name, const std::stop_token& stop) {
             return visit(name, stop);
           },
           WorkQueue::Complaint::kWithWaits),
-      nodes_(
-          objects,
-          {.kind = cluster::kNode,
-           .selection = {.label_selector = fmt::format("{}={}", cluster::kEvictRequestsLabel,
-                                                       cluster::kEvictRequestsLabelValue)},
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange& change) { take(change); }, log) {}
+      nodes_(context.watches,
+             {.kind = cluster::kNode,
+              .selection = {.label_selector = fmt::format("{}={}", cluster::kEvictRequestsLabel,
+                                                          cluster::kEvictRequestsLabelValue)}},
+             [this](const cluster::CacheChange& change) { take(change); }) {}
 
-std::optional<std::string> Evictor::trouble() const {
-  if (const auto failure = nodes_.failure()) return failure->message();
-  if (!nodes_.synced()) return "the API server has not answered yet";
-  return std::nullopt;
-}
+std::optional<std::string> Evictor::trouble() const { return trouble_of({&nodes_}); }
 
 void Evictor::take(const cluster::CacheChange& change) {
   if (change.type == cluster::ChangeType::kSynced) return;
@@ -81,8 +73,8 @@ void Evictor::take(const cluster::CacheChange& change) {
   }
   auto message = requests.error().message();
   if (std::exchange(asked_[name].complaint, message) != message) {
-    log_.warn(fmt::format("Node {}: annotation {}: {}; nothing is evicted for it", name,
-                          cluster::kEvictRequestsAnnotation, message));
+    context_.log.warn(fmt::format("Node {}: annotation {}: {}; nothing is evicted for it", name,
+                                  cluster::kEvictRequestsAnnotation, message));
   }
   take_requests(name, {});
 }
@@ -113,7 +105,7 @@ std::optional<EvictionRequest> Evictor::request(const std::string& node, const s
   const std::scoped_lock lock(mutex_);
   const auto asked = asked_.find(node);
   if (asked == asked_.end()) return std::nullopt;
-  const auto age = clock_.wall_now() - asked->second.written_at;
+  const auto age = context_.clock.wall_now() - asked->second.written_at;
   if (age > EvictionRequests::kValid || age < -EvictionRequests::kValid) return std::nullopt;
   const auto found = asked->second.open.find(uid);
   return found == asked->second.open.end() ? std::nullopt : std::optional(found->second);
@@ -139,7 +131,7 @@ Result<void> Evictor::work(const std::string& node, const std::string& uid,
   if (!request) return {};
   ASSIGN_OR_RETURN(const auto within, call(stop));
   const auto object =
-      objects_.get(cluster::kPod, {.ns = request->ns, .name = request->name}, within);
+      context_.objects.get(cluster::kPod, {.ns = request->ns, .name = request->name}, within);
   if (!object && object.error().code != Code::kNotFound) return std::unexpected(object.error());
   if (object && object->uid == uid) {
     ASSIGN_OR_RETURN(const auto pod, cluster::parse_pod(object->json));
@@ -154,18 +146,19 @@ Result<void> Evictor::evict(const std::string& node, const EvictionRequest& requ
                             const cluster::Pod& pod, const cluster::Call& call) {
   const auto name = fmt::format("{}/{}", pod.ns, pod.name);
   if (pod.node != node) {
-    log_.warn(fmt::format("Node {} asks for the eviction of Pod {}, which is bound to {}: refused",
-                          node, name, pod.node.empty() ? "none" : pod.node));
+    context_.log.warn(
+        fmt::format("Node {} asks for the eviction of Pod {}, which is bound to {}: refused", node,
+                    name, pod.node.empty() ? "none" : pod.node));
     return {};
   }
   if (pod.deleting || cluster::has_ended(pod)) return {};
   if (const auto objection = objection_to_eviction(pod, options_.ns); !objection.empty()) {
-    log_.warn(fmt::format("Pod {} is not evicted: {}; {}", name, objection, why(request)));
+    context_.log.warn(fmt::format("Pod {} is not evicted: {}; {}", name, objection, why(request)));
     tell_of_eviction(events_, pod, cluster::reason::kLimitEvictionRefused,
                      fmt::format("{}; it is not evicted: {}", why(request), objection), call);
     return {};
   }
-  const auto done = evict_once(objects_, pod, call);
+  const auto done = evict_once(context_.objects, pod, call);
   if (!done) {
     if (done.error().code == Code::kUnavailable && blocked_told_.insert(pod.uid).second) {
       tell_of_eviction(events_, pod, cluster::reason::kLimitEvictionBlocked,
@@ -175,22 +168,24 @@ Result<void> Evictor::evict(const std::string& node, const EvictionRequest& requ
     return std::unexpected(done.error());
   }
   if (*done == Eviction::kGone) return {};
-  log_.info(fmt::format("evicted Pod {} from {}: {}", name, node, why(request)));
+  context_.log.info(fmt::format("evicted Pod {} from {}: {}", name, node, why(request)));
   tell_of_eviction(events_, pod, cluster::reason::kLimitEviction,
                    fmt::format("evicted: {}", why(request)), call);
   return {};
 }
 
 Result<cluster::Call> Evictor::call(const std::stop_token& stop) const {
-  return call_while_leading(kLongestEviction, options_.time_left, stop);
+  return context_.call_while_leading(kLongestEviction, stop);
 }
 
-WorkerPlan plan_evictions(Evictor::Options options) {
-  return {
+std::optional<WorkerPlan> plan_evictions(const config::ControllerOptions& options) {
+  if (!options.evict_unregistered) return std::nullopt;
+  return WorkerPlan{
       .name = "evictions",
       .needs_leadership = true,
-      .purpose = "evicting Pods that use limited devices past the limiter, where agents ask for it",
-      .start = starter<Evictor>(std::move(options))};
+      .purposes =
+          {"evicting Pods that use limited devices past the limiter, where agents ask for it"},
+      .start = starter<Evictor>({.ns = options.ns})};
 }
 
 }  // namespace tranche::controller

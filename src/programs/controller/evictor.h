@@ -9,24 +9,18 @@
 // and left alone. Eviction respects PodDisruptionBudgets. It is retried until it is done or no
 // longer asked for. Each outcome becomes an Event on the Pod.
 //
-// Works through the port cluster::Objects, on two threads of its own: the cache's, which only takes
-// note, and the queue's, which does the work. The destructor stops them.
+// Works through the port cluster::Objects. The watch's thread only takes note, the queue's does the
+// work. The destructor stops it.
 
-#include <chrono>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "cluster/event_recorder.h"
 #include "cluster/eviction_requests.h"
-#include "cluster/objects.h"
 #include "cluster/pod.h"
-#include "cluster/watch_cache.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"
 
@@ -35,17 +29,10 @@ namespace tranche::controller {
 class Evictor : public Worker {
  public:
   struct Options {
-    std::string ns;        // the release's namespace
-    std::string instance;  // the Events' reporting instance: this Pod's name
-    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
-    // ever.
-    std::function<std::chrono::milliseconds()> time_left = {};
-    Backoff watch_backoff = {};
-    Backoff backoff = {};
+    std::string ns;  // the release's namespace
   };
 
-  // The references outlive it.
-  Evictor(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  Evictor(const WorkerContext& context, Options options);
   Evictor(const Evictor&) = delete;
   Evictor& operator=(const Evictor&) = delete;
 
@@ -75,20 +62,17 @@ class Evictor : public Worker {
                      const cluster::Pod& pod, const cluster::Call& call);
   Result<cluster::Call> call(const std::stop_token& stop) const;
 
-  cluster::Objects& objects_;
+  const WorkerContext context_;
   const Options options_;
-  const Clock& clock_;
-  const Log& log_;
   std::mutex mutex_;
   std::map<std::string, Asked> asked_;  // by node; guarded by mutex_
   // Used by the queue's thread only.
   cluster::EventRecorder events_;
   std::set<std::string> blocked_told_;  // uids of Pods whose blocked eviction was reported
   WorkQueue queue_;                     // of the Pods that are asked for
-  cluster::WatchCache nodes_;           // last: its thread asks the queue
+  Watch nodes_;                         // last: its thread asks the queue
 };
 
-// The worker's context sets `options.time_left`.
-WorkerPlan plan_evictions(Evictor::Options options);
+std::optional<WorkerPlan> plan_evictions(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

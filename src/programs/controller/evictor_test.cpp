@@ -25,13 +25,14 @@ class EvictorTest : public testing::Test {
 
   void start(std::function<milliseconds()> time_left = {}) {
     evictor_.emplace(
-        objects_,
-        Evictor::Options{.ns = "tranche",
-                         .instance = "c-1",
-                         .time_left = std::move(time_left),
-                         .watch_backoff = {.first = milliseconds(1), .longest = milliseconds(4)},
-                         .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
-        clock_, log_.log());
+        WorkerContext{.objects = objects_,
+                      .clock = clock_,
+                      .log = log_.log(),
+                      .watches = watches_,
+                      .instance = "c-1",
+                      .time_left = std::move(time_left),
+                      .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
+        Evictor::Options{.ns = "tranche"});
   }
   // The Pod's uid.
   std::string put_pod(const std::string& ns, const std::string& name, const std::string& node,
@@ -81,6 +82,8 @@ class EvictorTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{
+      objects_, log_.log(), {.first = milliseconds(1), .longest = milliseconds(4)}};
   std::optional<Evictor> evictor_;
 };
 

@@ -7,39 +7,12 @@
 
 #include "admission/claim_template.h"
 #include "admission/fleet_of.h"
-#include "base/json.h"
-#include "base/json_value.h"
+#include "controller/gpu_nodes.h"
 
 namespace tranche::controller {
 namespace {
 
 using cluster::ChangeType;
-
-bool is_about_gpus(std::string_view key) {
-  return key.starts_with("nvidia.com/") || key.starts_with("tranche.dev/");
-}
-
-void keep_gpu_members(const json::View& node, std::initializer_list<std::string_view> path,
-                      json::Value& place) {
-  place = json::Value::object();
-  const auto found = node.at(path);
-  if (!found) return;
-  for (const auto& member : found->members()) {
-    if (is_about_gpus(member.key)) place[member.key] = json::Value::copy(member.value);
-  }
-}
-
-// What of a Node is read. The whole of it is a hundred times as long.
-std::string reduced_node(const std::string& text) {
-  const auto node = json::parse(text);
-  const auto name = node ? node->at({"metadata", "name"}) : std::nullopt;
-  if (!name) return text;
-  json::Value kept = json::Value::object();
-  kept["metadata"]["name"] = json::Value::copy(*name);
-  keep_gpu_members(*node, {"metadata", "labels"}, kept["metadata"]["labels"]);
-  keep_gpu_members(*node, {"status", "allocatable"}, kept["status"]["allocatable"]);
-  return kept.text();
-}
 
 // Puts what the change says into `known`. False: nothing is different.
 template <class T, class Parse>
@@ -77,21 +50,16 @@ std::vector<T> values_of(const std::map<std::string, T>& known) {
 
 }  // namespace
 
-FleetWatch::FleetWatch(cluster::Objects& objects, Options options, const Clock& clock,
-                       const Log& log)
-    : options_(std::move(options)),
-      clock_(clock),
-      slice_cache_(
-          objects,
-          {.kind = cluster::kResourceSlice,
-           .selection = {.field_selector = "spec.driver=" + options_.driver},
-           .kind_may_be_missing = true,
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange& change) { take_slice(change); }, log),
-      node_cache_(
-          objects,
-          {.kind = cluster::kNode, .reduce = reduced_node, .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange& change) { take_node(change); }, log) {}
+FleetWatch::FleetWatch(const WorkerContext& context, Options options)
+    : context_(context),
+      options_(std::move(options)),
+      slice_cache_(context.watches,
+                   {.kind = cluster::kResourceSlice,
+                    .selection = {.field_selector = "spec.driver=" + options_.driver},
+                    .kind_may_be_missing = true},
+                   [this](const cluster::CacheChange& change) { take_slice(change); }),
+      node_cache_(context.watches, gpu_nodes(),
+                  [this](const cluster::CacheChange& change) { take_node(change); }) {}
 
 void FleetWatch::take_slice(const cluster::CacheChange& change) {
   {
@@ -119,7 +87,7 @@ void FleetWatch::take_node(const cluster::CacheChange& change) {
 // Called under mutex_.
 void FleetWatch::count_models() {
   for (auto& [product, known] : models_) {
-    if (!known.gone) known.gone = clock_.now();
+    if (!known.gone) known.gone = context_.clock.now();
   }
   const auto slices = values_of(slices_);
   whole_alone_ = admission::gives_whole_alone(slices, options_.driver);
@@ -140,7 +108,7 @@ Result<admission::Fleet> FleetWatch::fleet() const {
   }
   admission::Fleet fleet{.dra_models = {}, .replicas = replicas_, .whole_alone = whole_alone_};
   for (const auto& [product, known] : models_) {
-    if (known.gone && clock_.now() - *known.gone >= options_.model_stays) continue;
+    if (known.gone && context_.clock.now() - *known.gone >= options_.model_stays) continue;
     fleet.dra_models.push_back(known.model);
   }
   if (!whole_alone_) add_expected(options_.expected, fleet);
@@ -151,11 +119,7 @@ Result<admission::Fleet> FleetWatch::fleet() const {
 }
 
 std::optional<std::string> FleetWatch::trouble() const {
-  for (const auto* cache : {&slice_cache_, &node_cache_}) {
-    if (const auto failure = cache->failure()) return failure->message();
-    if (!cache->synced()) return "the API server has not answered yet";
-  }
-  return std::nullopt;
+  return trouble_of({&slice_cache_, &node_cache_});
 }
 
 }  // namespace tranche::controller

@@ -18,13 +18,10 @@
 #include <vector>
 
 #include "admission/fleet.h"
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/result.h"
 #include "cluster/node.h"
-#include "cluster/objects.h"
 #include "cluster/resource_slice.h"
-#include "cluster/watch_cache.h"
+#include "controller/worker.h"
 #include "process/change_notifier.h"
 
 namespace tranche::controller {
@@ -35,11 +32,9 @@ class FleetWatch {
     std::string driver = "gpu.nvidia.com";
     std::chrono::seconds model_stays = std::chrono::minutes(5);
     std::vector<admission::DraModel> expected = {};
-    Backoff watch_backoff = {};
   };
 
-  // The references outlive it.
-  FleetWatch(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  FleetWatch(const WorkerContext& context, Options options);
   FleetWatch(const FleetWatch&) = delete;
   FleetWatch& operator=(const FleetWatch&) = delete;
 
@@ -61,8 +56,8 @@ class FleetWatch {
   void count_models();
   void count_replicas();
 
+  const WorkerContext context_;
   const Options options_;
-  const Clock& clock_;
   process::ChangeNotifier notifier_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
@@ -74,8 +69,8 @@ class FleetWatch {
   std::vector<admission::Replica> replicas_;
   bool whole_alone_ = false;
   // Last: their threads use the others.
-  cluster::WatchCache slice_cache_;
-  cluster::WatchCache node_cache_;
+  Watch slice_cache_;
+  Watch node_cache_;
 };
 
 }  // namespace tranche::controller

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "config/names.h"
+#include "config/programs/controller_options.h"
+#include "controller/shares.h"
 #include "controller/webhook_secret.h"
 
 namespace tranche::controller {
@@ -23,11 +25,11 @@ http::Response json_response(std::string text) {
 
 }  // namespace
 
-FractionWebhook::FractionWebhook(cluster::Objects& objects, const FleetWatch& fleet,
-                                 ShareTemplates& templates, Options options, const Log& log)
-    : fleet_(fleet), templates_(templates), options_(std::move(options)), log_(log) {
+FractionWebhook::FractionWebhook(const WorkerContext& context, const FleetWatch& fleet,
+                                 ShareTemplates& templates, Options options)
+    : context_(context), fleet_(fleet), templates_(templates), options_(std::move(options)) {
   queue_.emplace(
-      log_, options_.backoff,
+      context_.log, context_.backoff,
       [this](const std::string&, const std::stop_token&) -> Result<WorkQueue::Next> {
         TRY(listen());
         return std::nullopt;
@@ -35,13 +37,11 @@ FractionWebhook::FractionWebhook(cluster::Objects& objects, const FleetWatch& fl
       WorkQueue::Complaint::kWithWaits);
   queue_->ask(kPort);
   secrets_.emplace(
-      objects,
-      cluster::WatchCache::Options{
-          .kind = cluster::kSecret,
-          .selection = {.ns = options_.secret.ns,
-                        .field_selector = "metadata.name=" + options_.secret.name},
-          .backoff = options_.watch_backoff},
-      [this](const cluster::CacheChange& change) { take_secret(change); }, log_);
+      context.watches,
+      Watched{.kind = cluster::kSecret,
+              .selection = {.ns = options_.secret.ns,
+                            .field_selector = "metadata.name=" + options_.secret.name}},
+      [this](const cluster::CacheChange& change) { take_secret(change); });
 }
 
 Result<void> FractionWebhook::listen() {
@@ -112,7 +112,8 @@ http::Response FractionWebhook::review(const std::string& body, const std::stop_
   if (!review) return {.status = 400, .body = review.error().message()};
   const auto decided = decide(*review, stop);
   if (decided) return json_response(admission::allowed(review->uid, *decided));
-  log_.debug(fmt::format("refused in namespace {}: {}", review->ns, decided.error().message()));
+  context_.log.debug(
+      fmt::format("refused in namespace {}: {}", review->ns, decided.error().message()));
   return json_response(admission::refused(review->uid, decided.error()));
 }
 
@@ -151,16 +152,28 @@ Result<void> FractionWebhook::has_room(const std::string& ns) const {
               "use the same shares in more Pods; one that nobody uses is removed in an hour");
 }
 
-WorkerPlan plan_fraction_webhook(const FleetWatch& fleet, ShareTemplates& templates,
-                                 FractionWebhook::Options options) {
-  return {.name = "fractions",
-          .needs_leadership = false,
-          .purpose = "admitting Pods and workloads that ask for fractions of GPUs",
-          .start = [&fleet, &templates, options = std::move(options)](
-                       const WorkerContext& context) -> std::unique_ptr<Worker> {
-            return std::make_unique<FractionWebhook>(context.objects, fleet, templates, options,
-                                                     context.log);
-          }};
+std::optional<WorkerPlan> plan_fraction_webhook(const config::ControllerOptions& options) {
+  if (!options.webhook) return std::nullopt;
+  FractionWebhook::Options served{.address = options.webhook->address,
+                                  .port = options.webhook->port,
+                                  .secret = {.ns = options.ns, .name = options.webhook->secret}};
+  return WorkerPlan{
+      .name = "fractions",
+      .needs_leadership = false,
+      .purposes = {"admitting Pods and workloads that ask for fractions of GPUs"},
+      .start = [served =
+                    std::move(served)](const WorkerContext& context) -> std::unique_ptr<Worker> {
+        auto& shares = *context.shares;
+        auto own = served;
+        if (shares.counting) {
+          own.review_claim = [&webhook = shares.counting->webhook](const std::string& body,
+                                                                   const std::stop_token& stop) {
+            return webhook.answer(body, stop);
+          };
+        }
+        return std::make_unique<FractionWebhook>(context, shares.fleet, shares.templates,
+                                                 std::move(own));
+      }};
 }
 
 }  // namespace tranche::controller

@@ -22,9 +22,6 @@
 
 #include "admission/claim_template.h"
 #include "admission/review.h"
-#include "base/log.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 #include "controller/fleet_watch.h"
 #include "controller/share_templates.h"
 #include "controller/work_queue.h"
@@ -45,13 +42,10 @@ class FractionWebhook : public Worker {
     // Answers to another kind of reviews, on the same port.
     std::function<http::Response(const std::string& body, const std::stop_token&)> review_claim =
         {};
-    Backoff watch_backoff = {};
-    Backoff backoff = {};
   };
 
-  // The references outlive it.
-  FractionWebhook(cluster::Objects& objects, const FleetWatch& fleet, ShareTemplates& templates,
-                  Options options, const Log& log);
+  FractionWebhook(const WorkerContext& context, const FleetWatch& fleet, ShareTemplates& templates,
+                  Options options);
   FractionWebhook(const FractionWebhook&) = delete;
   FractionWebhook& operator=(const FractionWebhook&) = delete;
 
@@ -72,10 +66,10 @@ class FractionWebhook : public Worker {
   void take_secret(const cluster::CacheChange& change);
   void use_certificate();
 
+  const WorkerContext context_;
   const FleetWatch& fleet_;
   ShareTemplates& templates_;
   const Options options_;
-  const Log& log_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::optional<http::Certificate> certificate_;
@@ -83,11 +77,9 @@ class FractionWebhook : public Worker {
   std::unique_ptr<http::Server> server_;
   // Last: their threads use the others.
   std::optional<WorkQueue> queue_;
-  std::optional<cluster::WatchCache> secrets_;
+  std::optional<Watch> secrets_;
 };
 
-// `fleet` and `templates` outlive the worker.
-WorkerPlan plan_fraction_webhook(const FleetWatch& fleet, ShareTemplates& templates,
-                                 FractionWebhook::Options options);
+std::optional<WorkerPlan> plan_fraction_webhook(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

@@ -52,27 +52,21 @@ class FractionsTest : public testing::Test {
  protected:
   FractionsTest() {
     put_slice("l20", "NVIDIA L20", "46068Mi");
-    fleet_.emplace(objects_, FleetWatch::Options{.watch_backoff = kQuick}, clock_, log_.log());
-    templates_.emplace(objects_, kQuick, [] {}, log_.log());
+    fleet_.emplace(context_, FleetWatch::Options());
+    templates_.emplace(context_);
     EXPECT_TRUE(test::eventually([&] { return fleet_->fleet() && templates_->synced(); }));
   }
   void put_slice(const std::string& name, const std::string& product, const std::string& memory) {
     objects_.put(cluster::kResourceSlice, slice(name, product, memory).dump());
   }
   void start(std::size_t most_templates = 500) {
-    webhook_.emplace(objects_, *fleet_, *templates_,
+    webhook_.emplace(context_, *fleet_, *templates_,
                      FractionWebhook::Options{.address = "127.0.0.1",
                                               .secret = {.ns = "tranche", .name = "webhook"},
-                                              .most_templates = most_templates,
-                                              .watch_backoff = kQuick,
-                                              .backoff = kQuick},
-                     log_.log());
+                                              .most_templates = most_templates});
   }
   void start_collector() {
-    collector_.emplace(
-        objects_, *fleet_, *templates_,
-        TemplateCollector::Options{.look = 1ms, .watch_backoff = kQuick, .backoff = kQuick}, clock_,
-        log_.log());
+    collector_.emplace(context_, *fleet_, *templates_, TemplateCollector::Options{.look = 1ms});
   }
   json ask(const std::string& gpu, const json& change = json::object()) {
     json request = {{"uid", "u-1"},
@@ -99,6 +93,12 @@ class FractionsTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{objects_, log_.log(), kQuick};
+  const WorkerContext context_{.objects = objects_,
+                               .clock = clock_,
+                               .log = log_.log(),
+                               .watches = watches_,
+                               .backoff = kQuick};
   std::optional<FleetWatch> fleet_;
   std::optional<ShareTemplates> templates_;
   std::optional<FractionWebhook> webhook_;
@@ -148,7 +148,7 @@ TEST_F(FractionsTest, ATemplateOfAnotherFleetIsReplaced) {
 TEST_F(FractionsTest, AnotherReplicaThatMadeItFirstIsFine) {
   start();
   ASSERT_EQ(ask("0.5")["allowed"], true);
-  ShareTemplates late(objects_, kQuick, [] {}, log_.log());
+  ShareTemplates late(context_);
   // As if its watch had not told it yet.
   objects_.hold_watches(kTemplate, true);
   const auto wanted = admission::claim_template({{.percent = 25}}, *fleet_->fleet(), {});
@@ -339,10 +339,8 @@ TEST_F(FractionsTest, ModelsThatAreExpectedAreClaimedBeforeThereIsANode) {
   objects_.erase(cluster::kResourceSlice, {.ns = {}, .name = "l20"});
   fleet_.reset();
   fleet_.emplace(
-      objects_,
-      FleetWatch::Options{.expected = {{.product = "Tesla T4", .memory = Bytes::from_mib(14917)}},
-                          .watch_backoff = kQuick},
-      clock_, log_.log());
+      context_,
+      FleetWatch::Options{.expected = {{.product = "Tesla T4", .memory = Bytes::from_mib(14917)}}});
   ASSERT_TRUE(test::eventually([&] { return fleet_->fleet().has_value(); }));
   start();
   const auto response = ask("0.5");

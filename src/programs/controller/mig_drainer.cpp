@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "cluster/reasons.h"
+#include "config/programs/controller_options.h"
 #include "controller/pod_eviction.h"
 #include "mig/announcer.h"
 
@@ -34,31 +35,12 @@ constexpr std::chrono::milliseconds kReadAgain{50};
 constexpr auto kRefreshTurn =
     std::chrono::duration_cast<std::chrono::milliseconds>(MigChange::kRefresh);
 
-// A person's word. The agent's text repeats it, and is not believed.
-bool accepts_outage(const MigNode& node) {
-  return cluster::value_of(node.node.annotations, cluster::kMigAcceptOutageAnnotation) ==
-         node.change->layout;
-}
-
 std::string refusal(const mig::Announcement& announcement) {
   return fmt::format(
       "no other node that takes Pods offers {}; Pods that ask for it would wait. To accept that: "
       "kubectl annotate node {} {}={} --overwrite",
       printable(fmt::format("{}", fmt::join(announcement.outages, ", ")), 500), announcement.node,
       cluster::kMigAcceptOutageAnnotation, announcement.layout);
-}
-
-// As the Node's text has it; nullopt: it is news. What stands after a colon are details that
-// change: a budget's counts.
-std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::MigHolder& pod,
-                                               const std::string& why) {
-  const auto& known = node.answer()->blocked;
-  const auto cause = [](const std::string& text) { return text.substr(0, text.find(':')); };
-  const auto shown = cause(printable(why, MigDrain::kLongestItem));
-  const auto found = std::ranges::find_if(known, [&](const MigDrain::Blocked& one) {
-    return one.pod == pod && cause(one.why) == shown && one.since != cluster::WallTime();
-  });
-  return found == known.end() ? std::nullopt : std::optional(found->since);
 }
 
 // The Pods that the agent names, of those that the API server has on its node: those that were in
@@ -79,6 +61,12 @@ Result<std::vector<cluster::Pod>> asked_for(const MigNode& node, const cluster::
   return pods;
 }
 
+// An agent waits for its answer.
+Backoff shortened(Backoff backoff) {
+  backoff.longest = std::min<Backoff::Wait>(backoff.longest, std::chrono::seconds(10));
+  return backoff;
+}
+
 // "15:04:05Z": the day is known.
 std::string hour_of(cluster::WallTime time) {
   return cluster::micro_time(time).substr(11, 8) + "Z";
@@ -86,41 +74,30 @@ std::string hour_of(cluster::WallTime time) {
 
 }  // namespace
 
-MigDrainer::MigDrainer(cluster::Objects& objects, Options options, const Clock& clock,
-                       const Log& log)
-    : objects_(objects),
+MigDrainer::MigDrainer(const WorkerContext& context, Options options)
+    : context_(context),
       options_(std::move(options)),
-      clock_(clock),
-      log_(log),
-      events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
-              log),
-      queue_(log, options_.backoff,
+      events_(context.event_recorder()),
+      queue_(context.log, shortened(context.backoff),
              [this](const std::string& name, const std::stop_token& stop) {
                return visit(name, stop);
              }),
-      nodes_(
-          objects,
-          {.kind = cluster::kNode,
-           .selection = {.label_selector = fmt::format("{}={}", cluster::kMigChangeLabel,
-                                                       cluster::kMigChangeLabelValue)},
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange& change) {
-            if (change.type != cluster::ChangeType::kSynced) queue_.ask(change.object.key.name);
-          },
-          log) {
+      nodes_(context.watches,
+             {.kind = cluster::kNode,
+              .selection = {.label_selector = fmt::format("{}={}", cluster::kMigChangeLabel,
+                                                          cluster::kMigChangeLabelValue)}},
+             [this](const cluster::CacheChange& change) {
+               if (change.type != cluster::ChangeType::kSynced) queue_.ask(change.object.key.name);
+             }) {
   queue_.ask(kLeftovers);
 }
 
-std::optional<std::string> MigDrainer::trouble() const {
-  if (const auto failure = nodes_.failure()) return failure->message();
-  if (!nodes_.synced()) return "the API server has not answered yet";
-  return std::nullopt;
-}
+std::optional<std::string> MigDrainer::trouble() const { return trouble_of({&nodes_}); }
 
 Result<WorkQueue::Next> MigDrainer::visit(const std::string& name, const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestMigCall, options_.time_left, stop));
+  ASSIGN_OR_RETURN(const auto call, context_.call_while_leading(kLongestMigCall, stop));
   if (name == kLeftovers) return look_for_leftovers(call);
-  const auto object = objects_.get(cluster::kNode, {.name = name}, call);
+  const auto object = context_.objects.get(cluster::kNode, {.name = name}, call);
   if (!object && object.error().code == Code::kNotFound) {
     forget(name);
     return std::nullopt;
@@ -135,7 +112,7 @@ Result<WorkQueue::Next> MigDrainer::visit(const std::string& name, const std::st
 
 // A Node whose label was removed while no controller ran is in no watch.
 Result<WorkQueue::Next> MigDrainer::look_for_leftovers(const cluster::Call& call) {
-  ASSIGN_OR_RETURN(const auto list, objects_.list(cluster::kNode, {}, call));
+  ASSIGN_OR_RETURN(const auto list, context_.objects.list(cluster::kNode, {}, call));
   for (const auto& item : list.items) {
     const auto node = read_mig_node(item.json);
     if (node && !node->open && (node->marked || node->has_drain)) queue_.ask(node->node.name);
@@ -146,16 +123,16 @@ Result<WorkQueue::Next> MigDrainer::look_for_leftovers(const cluster::Call& call
 Result<WorkQueue::Next> MigDrainer::follow(const MigNode& node, const cluster::Call& call) {
   const auto& name = node.node.name;
   if (said_.is_news("text of " + name, node.complaint)) {
-    log_.warn(fmt::format("Node {}: annotation {}: {}; nothing is done for it", name,
-                          cluster::kMigChangeAnnotation, node.complaint));
+    context_.log.warn(fmt::format("Node {}: annotation {}: {}; nothing is done for it", name,
+                                  cluster::kMigChangeAnnotation, node.complaint));
   }
   if (!node.change) return std::nullopt;
   // What has finished stays so, whether its agent lives or not.
   const bool is_silent =
-      node.change->phase != MigPhase::kFinished && is_old(*node.change, clock_.wall_now());
-  const bool is_ahead = is_silent && node.change->written_at > clock_.wall_now();
+      node.change->phase != MigPhase::kFinished && is_old(*node.change, context_.clock.wall_now());
+  const bool is_ahead = is_silent && node.change->written_at > context_.clock.wall_now();
   if (said_.is_news("clock of " + name, is_ahead ? "ahead" : "")) {
-    log_.warn(fmt::format(
+    context_.log.warn(fmt::format(
         "Node {}: annotation {}: it is of {}, which has not come: the clocks of the "
         "node and of the controller differ; nothing is done for it until then",
         name, cluster::kMigChangeAnnotation, cluster::micro_time(node.change->written_at)));
@@ -188,7 +165,7 @@ void MigDrainer::tell_silence(const MigNode& node, const cluster::Call& call) {
 
 Result<MigDrainer::Decision> MigDrainer::decide(const MigNode& node, const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto announcement,
-                   mig::announce_now(objects_, *node.change, node.node.name, call));
+                   mig::announce_now(context_.objects, *node.change, node.node.name, call));
   MigDrain drain{.id = node.change->id,
                  .outages = announcement.outages,
                  .pending = mig::find_no_place(announcement),
@@ -213,8 +190,7 @@ Result<WorkQueue::Next> MigDrainer::answer(const MigNode& node, const cluster::C
   ASSIGN_OR_RETURN(const auto decision,
                    decide(node, {.deadline = kLongestLook, .stop = call.stop}));
   // Meanwhile this process may have lost the lead.
-  ASSIGN_OR_RETURN(const auto own,
-                   call_while_leading(kLongestMigCall, options_.time_left, call.stop));
+  ASSIGN_OR_RETURN(const auto own, context_.call_while_leading(kLongestMigCall, call.stop));
   // Before the write, so that a controller that ends here has not left it untold. The time is that
   // of the agent's text, so who answers the same text again records the same Event.
   const auto given = decision.drain.answer;
@@ -236,7 +212,7 @@ Result<WorkQueue::Next> MigDrainer::drain(const MigNode& node, const cluster::Ca
     cordoned.cordoned = true;
     const auto cordon = node.node.unschedulable ? Cordon::kKeep : Cordon::kSet;
     TRY(write(node, std::move(cordoned), cordon, call));
-    if (cordon == Cordon::kSet) log_.info(fmt::format("cordoned Node {}", node.node.name));
+    if (cordon == Cordon::kSet) context_.log.info(fmt::format("cordoned Node {}", node.node.name));
     return kReadAgain;
   }
   auto next = *known;
@@ -258,8 +234,8 @@ bool MigDrainer::is_early(const MigNode& node) {
   if (!node.marked || !node.node.unschedulable || !mig::offers_what_left(*node.change, node.node))
     return false;
   auto& finished = finished_[node.node.name];
-  if (finished.change != node.change->id) finished = {node.change->id, clock_.now()};
-  return clock_.now() - finished.seen < options_.telling;
+  if (finished.change != node.change->id) finished = {node.change->id, context_.clock.now()};
+  return context_.clock.now() - finished.seen < options_.telling;
 }
 
 Result<WorkQueue::Next> MigDrainer::finish(const MigNode& node, const cluster::Call& call) {
@@ -295,8 +271,8 @@ Result<WorkQueue::Next> MigDrainer::release(const MigNode& node, const cluster::
   forget(node.node.name);
   if (!node.marked && !node.has_drain) return std::nullopt;
   const auto cordon = node.marked ? Cordon::kTakeAway : Cordon::kKeep;
-  TRY(objects_.patch(cluster::kNode, {.name = node.node.name},
-                     {.json = mig_patch(node, std::nullopt, cordon)}, call));
+  TRY(context_.objects.patch(cluster::kNode, {.name = node.node.name},
+                             {.json = mig_patch(node, std::nullopt, cordon)}, call));
   if (node.marked) {
     tell(node, true, cluster::reason::kMigCordonDropped,
          fmt::format("the label {} has gone before the change had finished; the Node takes Pods "
@@ -310,20 +286,19 @@ Result<WorkQueue::Next> MigDrainer::release(const MigNode& node, const cluster::
 // Only Pods that the API server has on this node: the agent's word is good for its own node alone.
 Result<std::vector<MigDrain::Blocked>> MigDrainer::evict(const MigNode& node,
                                                          const cluster::Call& call) {
-  const auto list =
-      objects_.list(cluster::kPod, {.field_selector = "spec.nodeName=" + node.node.name}, call);
+  const auto list = context_.objects.list(
+      cluster::kPod, {.field_selector = "spec.nodeName=" + node.node.name}, call);
   if (!list) return std::unexpected(list.error());
   ASSIGN_OR_RETURN(const auto pods, asked_for(node, *list));
-  const auto until = clock_.now() + kLongestMigCall;
+  const auto until = context_.clock.now() + kLongestMigCall;
   std::vector<MigDrain::Blocked> blocked;
   for (const auto& pod : pods) {
     // This process may have lost the lead over the one before, and other nodes wait.
-    ASSIGN_OR_RETURN(const auto own,
-                     call_while_leading(kLongestMigCall, options_.time_left, call.stop));
-    auto why = clock_.now() < until ? evict_one(node, pod, own) : std::string(kLater);
+    ASSIGN_OR_RETURN(const auto own, context_.call_while_leading(kLongestMigCall, call.stop));
+    auto why = context_.clock.now() < until ? evict_one(node, pod, own) : std::string(kLater);
     if (why.empty()) continue;
     const cluster::MigHolder holder{pod.ns, pod.name};
-    const auto since = blocked_since(node, holder, why).value_or(clock_.wall_now());
+    const auto since = blocked_since(node, holder, why).value_or(context_.clock.wall_now());
     blocked.push_back({holder, std::move(why), since});
   }
   return blocked;
@@ -336,15 +311,15 @@ std::string MigDrainer::evict_one(const MigNode& node, const cluster::Pod& pod,
   if (const auto objection = objection_to_eviction(pod, options_.ns); !objection.empty()) {
     return not_evicted(node, pod, cluster::reason::kMigEvictionRefused, objection, call);
   }
-  if (clock_.wall_now() > node.change->deadline) return "the deadline has passed";
-  const auto done = evict_once(objects_, pod, call);
+  if (context_.clock.wall_now() > node.change->deadline) return "the deadline has passed";
+  const auto done = evict_once(context_.objects, pod, call);
   if (!done) {
     return not_evicted(node, pod, cluster::reason::kMigEvictionBlocked, done.error().what, call,
                        fmt::format("; it is tried again until {}", hour_of(node.change->deadline)));
   }
   if (*done == Eviction::kGone) return {};
-  log_.info(fmt::format("evicted Pod {}/{} from {} for MIG layout {}", pod.ns, pod.name, pod.node,
-                        node.change->layout));
+  context_.log.info(fmt::format("evicted Pod {}/{} from {} for MIG layout {}", pod.ns, pod.name,
+                                pod.node, node.change->layout));
   tell_of_eviction(
       events_, pod, cluster::reason::kMigEviction,
       fmt::format("evicted: the GPU that it holds gets MIG layout {}", node.change->layout), call);
@@ -359,8 +334,8 @@ std::string MigDrainer::not_evicted(const MigNode& node, const cluster::Pod& pod
   const bool was_told = std::ranges::any_of(node.answer()->blocked,
                                             [&](const auto& one) { return one.pod == holder; });
   if (told_[node.node.name].insert(node.change->id + ' ' + pod.uid).second && !was_told) {
-    log_.warn(fmt::format("Pod {}/{} on {} is not evicted for MIG layout {}: {}", pod.ns, pod.name,
-                          pod.node, node.change->layout, why + again));
+    context_.log.warn(fmt::format("Pod {}/{} on {} is not evicted for MIG layout {}: {}", pod.ns,
+                                  pod.name, pod.node, node.change->layout, why + again));
     tell_of_eviction(
         events_, pod, reason,
         fmt::format("the GPU that it holds is to get MIG layout {}; it is not evicted: {}{}",
@@ -372,7 +347,7 @@ std::string MigDrainer::not_evicted(const MigNode& node, const cluster::Pod& pod
 
 Result<void> MigDrainer::write(const MigNode& node, MigDrain drain, Cordon cordon,
                                const cluster::Call& call) {
-  const auto now = clock_.wall_now();
+  const auto now = context_.clock.wall_now();
   const auto* const known = node.answer();
   if (known != nullptr && cordon == Cordon::kKeep) {
     drain.written_at = known->written_at;
@@ -380,15 +355,15 @@ Result<void> MigDrainer::write(const MigNode& node, MigDrain drain, Cordon cordo
     if (is_fresh && cluster::encode(drain) == cluster::encode(*known)) return {};
   }
   drain.written_at = now;
-  TRY(objects_.patch(cluster::kNode, {.name = node.node.name},
-                     {.json = mig_patch(node, drain, cordon)}, call));
+  TRY(context_.objects.patch(cluster::kNode, {.name = node.node.name},
+                             {.json = mig_patch(node, drain, cordon)}, call));
   return {};
 }
 
 void MigDrainer::tell(const MigNode& node, bool warning, const char* reason, std::string note,
                       const cluster::Call& call, cluster::WallTime time) {
-  log_.write(warning ? LogLevel::kWarn : LogLevel::kInfo,
-             fmt::format("Node {}: {}", node.node.name, note));
+  context_.log.write(warning ? LogLevel::kWarn : LogLevel::kInfo,
+                     fmt::format("Node {}: {}", node.node.name, note));
   events_.record({.regarding = {.api_version = "v1",
                                 .kind = "Node",
                                 .name = node.node.name,
@@ -401,11 +376,12 @@ void MigDrainer::tell(const MigNode& node, bool warning, const char* reason, std
                  call);
 }
 
-WorkerPlan plan_mig_changes(MigDrainer::Options options) {
-  return {.name = "mig-changes",
-          .needs_leadership = true,
-          .purpose = "draining nodes whose agents change the MIG layout",
-          .start = starter<MigDrainer>(std::move(options))};
+std::optional<WorkerPlan> plan_mig_changes(const config::ControllerOptions& options) {
+  if (!options.mig_changes) return std::nullopt;
+  return WorkerPlan{.name = "mig-changes",
+                    .needs_leadership = true,
+                    .purposes = {"draining nodes whose agents change the MIG layout"},
+                    .start = starter<MigDrainer>({.ns = options.ns})};
 }
 
 }  // namespace tranche::controller

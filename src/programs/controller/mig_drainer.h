@@ -13,25 +13,20 @@
 // Pods that the Evictor leaves alone are left alone here (controller/pod_eviction.h). Pods of
 // DaemonSets are evicted, for they hold a device as others do.
 //
-// Works over the port cluster::Objects, on two threads of its own: the cache's, which only takes
-// note, and the queue's. The destructor stops them.
+// Works over the port cluster::Objects. The watch's thread only takes note, the queue's does the
+// work. The destructor stops it.
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/said_once.h"
 #include "cluster/event_recorder.h"
 #include "cluster/mig_change.h"
-#include "cluster/objects.h"
 #include "cluster/pod.h"
-#include "cluster/watch_cache.h"
 #include "controller/mig_node.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"
@@ -41,22 +36,15 @@ namespace tranche::controller {
 class MigDrainer : public Worker {
  public:
   struct Options {
-    std::string ns;        // the release's namespace
-    std::string instance;  // the Events' reporting instance: this Pod's name
-    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
-    // ever.
-    std::function<std::chrono::milliseconds()> time_left = {};
+    std::string ns;  // the release's namespace
     // Between two looks at the Pods of a node that is drained.
     std::chrono::milliseconds look = std::chrono::seconds(2);
     // How long kubelet may take to tell what the node offers after a change; by default it does
     // every 10 s.
     std::chrono::seconds telling{30};
-    Backoff watch_backoff = {};
-    Backoff backoff = {.first = std::chrono::seconds(1), .longest = std::chrono::seconds(10)};
   };
 
-  // The references outlive it.
-  MigDrainer(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  MigDrainer(const WorkerContext& context, Options options);
   MigDrainer(const MigDrainer&) = delete;
   MigDrainer& operator=(const MigDrainer&) = delete;
 
@@ -99,10 +87,8 @@ class MigDrainer : public Worker {
   void tell(const MigNode& node, bool warning, const char* reason, std::string note,
             const cluster::Call& call, cluster::WallTime time = {});
 
-  cluster::Objects& objects_;
+  const WorkerContext context_;
   const Options options_;
-  const Clock& clock_;
-  const Log& log_;
   // Used by the queue's thread only.
   cluster::EventRecorder events_;
   // By node: change and uid of Pods of which it was told that they are not evicted.
@@ -114,10 +100,9 @@ class MigDrainer : public Worker {
   std::map<std::string, Finished> finished_;  // by node, while its cordon waits for kubelet
   SaidOnce said_;
   WorkQueue queue_;
-  cluster::WatchCache nodes_;  // last: its thread asks the queue
+  Watch nodes_;  // last: its thread asks the queue
 };
 
-// The worker's context sets `options.time_left`.
-WorkerPlan plan_mig_changes(MigDrainer::Options options);
+std::optional<WorkerPlan> plan_mig_changes(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

@@ -32,14 +32,14 @@ class MigDrainerTest : public testing::Test {
  protected:
   void start(std::function<milliseconds()> time_left = {}) {
     drainer_.emplace(
-        objects_,
-        MigDrainer::Options{.ns = "tranche",
-                            .instance = "c-1",
-                            .time_left = std::move(time_left),
-                            .look = milliseconds(1),
-                            .watch_backoff = {.first = milliseconds(1), .longest = milliseconds(4)},
-                            .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
-        clock_, log_.log());
+        WorkerContext{.objects = objects_,
+                      .clock = clock_,
+                      .log = log_.log(),
+                      .watches = watches_,
+                      .instance = "c-1",
+                      .time_left = std::move(time_left),
+                      .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
+        MigDrainer::Options{.ns = "tranche", .look = milliseconds(1)});
   }
   void stop() { drainer_.reset(); }
 
@@ -162,6 +162,8 @@ class MigDrainerTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{
+      objects_, log_.log(), {.first = milliseconds(1), .longest = milliseconds(4)}};
   std::optional<MigDrainer> drainer_;
   int looks_ = 0;
 };

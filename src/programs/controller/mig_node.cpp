@@ -1,8 +1,10 @@
 #include "controller/mig_node.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json_value.h"
+#include "base/printable.h"
 
 namespace tranche::controller {
 namespace {
@@ -49,6 +51,24 @@ bool is_old(const cluster::MigChange& change, cluster::WallTime now) {
   // Of a time from outside no difference is taken: it may be centuries away.
   return change.written_at < now - cluster::MigChange::kValid ||
          change.written_at > now + cluster::MigChange::kValid;
+}
+
+// Of the Node itself. The agent's text repeats it, and is not believed.
+bool accepts_outage(const MigNode& node) {
+  return cluster::value_of(node.node.annotations, cluster::kMigAcceptOutageAnnotation) ==
+         node.change->layout;
+}
+
+// What stands after a colon are details that change: a budget's counts.
+std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::MigHolder& pod,
+                                               const std::string& why) {
+  const auto& known = node.answer()->blocked;
+  const auto cause = [](const std::string& text) { return text.substr(0, text.find(':')); };
+  const auto shown = cause(printable(why, cluster::MigDrain::kLongestItem));
+  const auto found = std::ranges::find_if(known, [&](const cluster::MigDrain::Blocked& one) {
+    return one.pod == pod && cause(one.why) == shown && one.since != cluster::WallTime();
+  });
+  return found == known.end() ? std::nullopt : std::optional(found->since);
 }
 
 std::string mig_patch(const MigNode& node, const std::optional<cluster::MigDrain>& drain,

@@ -31,6 +31,13 @@ Result<MigNode> read_mig_node(std::string_view json);
 // come.
 bool is_old(const cluster::MigChange& change, cluster::WallTime now);
 
+// Whether a person accepts that the change leaves Pods without what they ask for.
+bool accepts_outage(const MigNode& node);
+
+// Since when the Pod is in the way, as the Node's text has it; nullopt: it is news.
+std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::MigHolder& pod,
+                                               const std::string& why);
+
 enum class Cordon { kKeep, kSet, kTakeAway };
 // The merge patch that writes all of it at once, on this version of the Node alone. A cordon that
 // is set is marked with `drain`'s id. nullopt: the annotation goes.

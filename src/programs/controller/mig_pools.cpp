@@ -10,6 +10,7 @@
 #include "cluster/list_of.h"
 #include "cluster/mig_change.h"
 #include "cluster/reasons.h"
+#include "config/programs/controller_options.h"
 
 namespace tranche::controller {
 namespace {
@@ -60,34 +61,25 @@ std::vector<mig::PoolPlan> plans_of(const std::vector<mig::Pool>& pools,
 
 }  // namespace
 
-MigPools::MigPools(cluster::Objects& objects, Options options, const Clock& clock, const Log& log)
-    : objects_(objects),
+MigPools::MigPools(const WorkerContext& context, Options options)
+    : context_(context),
       options_(std::move(options)),
-      clock_(clock),
-      log_(log),
-      events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
-              log),
-      queue_(log, options_.backoff,
+      events_(context.event_recorder()),
+      queue_(context.log, context.backoff,
              [this](const std::string&, const std::stop_token& stop) { return visit(stop); }),
-      maps_(
-          objects,
-          {.kind = cluster::kConfigMap,
-           .selection = {.ns = options_.ns, .field_selector = "metadata.name=" + options_.name},
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { queue_.ask(kPools); }, log) {}
+      maps_(context.watches,
+            {.kind = cluster::kConfigMap,
+             .selection = {.ns = options_.ns, .field_selector = "metadata.name=" + options_.name}},
+            [this](const cluster::CacheChange&) { queue_.ask(kPools); }) {}
 
-std::optional<std::string> MigPools::trouble() const {
-  if (const auto failure = maps_.failure()) return failure->message();
-  if (!maps_.synced()) return "the API server has not answered yet";
-  return std::nullopt;
-}
+std::optional<std::string> MigPools::trouble() const { return trouble_of({&maps_}); }
 
 Result<WorkQueue::Next> MigPools::visit(const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestPoolCall, options_.time_left, stop));
+  ASSIGN_OR_RETURN(const auto call, context_.call_while_leading(kLongestPoolCall, stop));
   ASSIGN_OR_RETURN(const auto pools, read_pools(call));
   if (!pools) return options_.rest;
   ASSIGN_OR_RETURN(auto nodes, read_nodes(call));
-  const auto plans = plans_of(*pools, std::move(nodes), clock_.wall_now());
+  const auto plans = plans_of(*pools, std::move(nodes), context_.clock.wall_now());
   std::vector<mig::PoolStatus> statuses;
   bool under_way = false;
   Result<void> failed;
@@ -112,12 +104,12 @@ Result<WorkQueue::Next> MigPools::visit(const std::stop_token& stop) {
 
 Result<std::optional<std::vector<mig::Pool>>> MigPools::read_pools(const cluster::Call& call) {
   const auto object =
-      objects_.get(cluster::kConfigMap, {.ns = options_.ns, .name = options_.name}, call);
+      context_.objects.get(cluster::kConfigMap, {.ns = options_.ns, .name = options_.name}, call);
   if (!object && object.error().code != Code::kNotFound) return std::unexpected(object.error());
   if (!object) {
     if (said_.is_news("pools", "missing")) {
-      log_.warn(fmt::format("ConfigMap {}/{} is not there: no pool gets a MIG layout", options_.ns,
-                            options_.name));
+      context_.log.warn(fmt::format("ConfigMap {}/{} is not there: no pool gets a MIG layout",
+                                    options_.ns, options_.name));
     }
     return std::nullopt;
   }
@@ -126,7 +118,7 @@ Result<std::optional<std::vector<mig::Pool>>> MigPools::read_pools(const cluster
   if (!pools) {
     const auto what = pools.error().message();
     if (said_.is_news("pools", what)) {
-      log_.warn(
+      context_.log.warn(
           fmt::format("ConfigMap {}/{}: {}; no pool is changed", options_.ns, options_.name, what));
       tell_event(true, cluster::reason::kMigPoolsRefused, what, call);
     }
@@ -138,7 +130,7 @@ Result<std::optional<std::vector<mig::Pool>>> MigPools::read_pools(const cluster
 
 // Of now: with what an older list lacks, more nodes than allowed could be away.
 Result<std::vector<cluster::Node>> MigPools::read_nodes(const cluster::Call& call) {
-  return cluster::list_of(objects_, cluster::kNode, {}, cluster::parse_node, call);
+  return cluster::list_of(context_.objects, cluster::kNode, {}, cluster::parse_node, call);
 }
 
 Result<void> MigPools::write(const mig::PoolWrite& write, const cluster::Call& call) {
@@ -149,19 +141,20 @@ Result<void> MigPools::write(const mig::PoolWrite& write, const cluster::Call& c
     metadata["labels"][cluster::kMigStateLabel] = "pending";
     const json::Value pending = {{"metadata", std::move(metadata)}};
     ASSIGN_OR_RETURN(const auto now,
-                     objects_.patch(cluster::kNode, key, {.json = pending.text()}, call));
+                     context_.objects.patch(cluster::kNode, key, {.json = pending.text()}, call));
     version = now.resource_version;
   }
-  TRY(objects_.apply(cluster::kNode, key, {.json = apply_text_of(write, version)}, call));
-  log_.info(fmt::format("pool {}: Node {} {} MIG layout \"{}\"", write.mark.pool, write.node.name,
-                        write.mark.back ? "goes back to" : "gets", write.mark.label));
+  TRY(context_.objects.apply(cluster::kNode, key, {.json = apply_text_of(write, version)}, call));
+  context_.log.info(fmt::format("pool {}: Node {} {} MIG layout \"{}\"", write.mark.pool,
+                                write.node.name, write.mark.back ? "goes back to" : "gets",
+                                write.mark.label));
   return {};
 }
 
 Result<void> MigPools::tell(const std::vector<mig::PoolStatus>& statuses,
                             const cluster::Call& call) {
   const cluster::ObjectKey key{.ns = options_.ns, .name = options_.name + "-status"};
-  ASSIGN_OR_RETURN(const auto object, objects_.get(cluster::kConfigMap, key, call));
+  ASSIGN_OR_RETURN(const auto object, context_.objects.get(cluster::kConfigMap, key, call));
   ASSIGN_OR_RETURN(const auto known, cluster::parse_config_map(object.json));
   cluster::StringMap wanted;
   std::vector<mig::PoolStatus> ended;
@@ -172,7 +165,7 @@ Result<void> MigPools::tell(const std::vector<mig::PoolStatus>& statuses,
     const auto& before = cluster::value_of(known.data, status.pool);
     if (text != before) {
       data[status.pool] = text;
-      log_.info(fmt::format("pool {}: {}", status.pool, text));
+      context_.log.info(fmt::format("pool {}: {}", status.pool, text));
     }
     // What another controller told is not told again: the text says how it ended, and in what.
     if (reason_of(status.phase) != nullptr && text != before) ended.push_back(status);
@@ -182,7 +175,7 @@ Result<void> MigPools::tell(const std::vector<mig::PoolStatus>& statuses,
   }
   if (data.empty()) return {};
   const json::Value patch = {{"data", std::move(data)}};
-  TRY(objects_.patch(cluster::kConfigMap, key, {.json = patch.text()}, call));
+  TRY(context_.objects.patch(cluster::kConfigMap, key, {.json = patch.text()}, call));
   for (const auto& status : ended) {
     tell_event(status.phase != Phase::kDone, reason_of(status.phase),
                fmt::format("pool {}: {}", status.pool, mig::describe(status)), call);
@@ -204,12 +197,14 @@ void MigPools::tell_event(bool warning, const char* reason, std::string note,
                  call);
 }
 
-WorkerPlan plan_mig_pools(MigPools::Options options) {
-  return {.name = "mig-pools",
-          .needs_leadership = true,
-          .purpose = fmt::format("giving pools of nodes their MIG layout, by ConfigMap {}/{}",
-                                 options.ns, options.name),
-          .start = starter<MigPools>(std::move(options))};
+std::optional<WorkerPlan> plan_mig_pools(const config::ControllerOptions& options) {
+  if (options.mig_pools.empty()) return std::nullopt;
+  return WorkerPlan{
+      .name = "mig-pools",
+      .needs_leadership = true,
+      .purposes = {fmt::format("giving pools of nodes their MIG layout, by ConfigMap {}/{}",
+                               options.ns, options.mig_pools)},
+      .start = starter<MigPools>({.ns = options.ns, .name = options.mig_pools})};
 }
 
 }  // namespace tranche::controller

@@ -12,22 +12,17 @@
 // Event of the ConfigMap of pools. A pool that is taken out of the ConfigMap leaves its nodes as
 // they are.
 //
-// Works over the port cluster::Objects, on two threads of its own. The destructor stops them.
+// Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/said_once.h"
 #include "cluster/config_map.h"
 #include "cluster/event_recorder.h"
 #include "cluster/node.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"
 #include "mig/pool_plan.h"
@@ -42,19 +37,12 @@ class MigPools : public Worker {
   struct Options {
     std::string ns;    // the release's namespace
     std::string name;  // the ConfigMap
-    std::string instance;
-    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
-    // ever.
-    std::function<std::chrono::milliseconds()> time_left = {};
     // Between two looks at the Nodes, while a pool changes and otherwise.
     std::chrono::milliseconds look = std::chrono::seconds(3);
     std::chrono::milliseconds rest = std::chrono::seconds(30);
-    Backoff watch_backoff = {};
-    Backoff backoff = {};
   };
 
-  // The references outlive it.
-  MigPools(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  MigPools(const WorkerContext& context, Options options);
   MigPools(const MigPools&) = delete;
   MigPools& operator=(const MigPools&) = delete;
 
@@ -69,19 +57,16 @@ class MigPools : public Worker {
   Result<void> tell(const std::vector<mig::PoolStatus>& statuses, const cluster::Call& call);
   void tell_event(bool warning, const char* reason, std::string note, const cluster::Call& call);
 
-  cluster::Objects& objects_;
+  const WorkerContext context_;
   const Options options_;
-  const Clock& clock_;
-  const Log& log_;
   // Used by the queue's thread only.
   cluster::EventRecorder events_;
   SaidOnce said_;
   cluster::ConfigMap pools_map_;  // as read last
   WorkQueue queue_;
-  cluster::WatchCache maps_;  // last: its thread asks the queue
+  Watch maps_;  // last: its thread asks the queue
 };
 
-// The worker's context sets `options.time_left`.
-WorkerPlan plan_mig_pools(MigPools::Options options);
+std::optional<WorkerPlan> plan_mig_pools(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

@@ -33,15 +33,14 @@ class MigPoolsTest : public testing::Test {
 
   void start() {
     pools_.emplace(
-        objects_,
-        MigPools::Options{.ns = "tranche",
-                          .name = "pools",
-                          .instance = "c-1",
-                          .look = milliseconds(1),
-                          .rest = milliseconds(1),
-                          .watch_backoff = {.first = milliseconds(1), .longest = milliseconds(4)},
-                          .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
-        clock_, log_.log());
+        WorkerContext{.objects = objects_,
+                      .clock = clock_,
+                      .log = log_.log(),
+                      .watches = watches_,
+                      .instance = "c-1",
+                      .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
+        MigPools::Options{
+            .ns = "tranche", .name = "pools", .look = milliseconds(1), .rest = milliseconds(1)});
   }
   void put_pools(const std::string& text) {
     const json map = {{"metadata", {{"namespace", "tranche"}, {"name", "pools"}}},
@@ -96,6 +95,8 @@ class MigPoolsTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{
+      objects_, log_.log(), {.first = milliseconds(1), .longest = milliseconds(4)}};
   std::optional<MigPools> pools_;
 };
 

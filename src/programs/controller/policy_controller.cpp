@@ -9,6 +9,7 @@
 #include "cluster/modify.h"
 #include "cluster/policy_annotations.h"
 #include "cluster/reasons.h"
+#include "config/programs/controller_options.h"
 
 namespace tranche::controller {
 namespace {
@@ -45,44 +46,27 @@ std::string apply_text(const cluster::ObjectKey& key, const MapContent& content,
 
 }  // namespace
 
-PolicyController::PolicyController(cluster::Objects& objects, Options options, const Clock& clock,
-                                   const Log& log)
-    : objects_(objects),
+PolicyController::PolicyController(const WorkerContext& context, Options options)
+    : context_(context),
       options_(std::move(options)),
-      clock_(clock),
-      log_(log),
-      events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
-              log),
-      policies_(
-          objects,
-          {.kind = cluster::kClusterPolicy,
-           .kind_may_be_missing = true,
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { notifier_.notify(); }, log),
-      maps_(
-          objects,
-          {.kind = cluster::kConfigMap,
-           .selection = {.ns = options_.ns},
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { notifier_.notify(); }, log),
-      daemon_sets_(
-          objects,
-          {.kind = cluster::kDaemonSet,
-           .selection = {.field_selector = kPluginSelector},
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { notifier_.notify(); }, log) {
+      events_(context.event_recorder()),
+      policies_(context.watches, {.kind = cluster::kClusterPolicy, .kind_may_be_missing = true},
+                [this](const cluster::CacheChange&) { notifier_.notify(); }),
+      maps_(context.watches, {.kind = cluster::kConfigMap, .selection = {.ns = options_.ns}},
+            [this](const cluster::CacheChange&) { notifier_.notify(); }),
+      daemon_sets_(context.watches,
+                   {.kind = cluster::kDaemonSet, .selection = {.field_selector = kPluginSelector}},
+                   [this](const cluster::CacheChange&) { notifier_.notify(); }) {
   if (!options_.agents.empty()) {
-    agents_.emplace(
-        objects,
-        cluster::WatchCache::Options{
-            .kind = cluster::kDaemonSet,
-            .selection = {.ns = options_.ns, .field_selector = "metadata.name=" + options_.agents},
-            .backoff = options_.watch_backoff},
-        [this](const cluster::CacheChange&) { notifier_.notify(); }, log);
-    nodes_.emplace(objects, options_.watch_backoff, [this] { notifier_.notify(); }, log);
+    agents_.emplace(context.watches,
+                    Watched{.kind = cluster::kDaemonSet,
+                            .selection = {.ns = options_.ns,
+                                          .field_selector = "metadata.name=" + options_.agents}},
+                    [this](const cluster::CacheChange&) { notifier_.notify(); });
+    nodes_.emplace(context, [this] { notifier_.notify(); });
   }
   queue_.emplace(
-      log_, options_.backoff,
+      context_.log, context_.backoff,
       [this](const std::string&, const std::stop_token& stop) -> Result<WorkQueue::Next> {
         TRY(reconcile(stop));
         return std::nullopt;
@@ -98,23 +82,17 @@ PolicyController::~PolicyController() {
   queue_.reset();
 }
 
-std::optional<std::string> PolicyController::trouble() const {
-  for (const auto* cache : caches()) {
-    if (const auto failure = cache->failure()) return failure->message();
-    if (!cache->synced()) return "the API server has not answered yet";
-  }
-  return std::nullopt;
-}
+std::optional<std::string> PolicyController::trouble() const { return trouble_of(caches()); }
 
-std::vector<const cluster::WatchCache*> PolicyController::caches() const {
-  std::vector<const cluster::WatchCache*> all = {&policies_, &maps_, &daemon_sets_};
+std::vector<const Watch*> PolicyController::caches() const {
+  std::vector<const Watch*> all = {&policies_, &maps_, &daemon_sets_};
   if (agents_) all.push_back(&*agents_);
   if (nodes_) all.push_back(&nodes_->cache());
   return all;
 }
 
 Result<void> PolicyController::reconcile(const std::stop_token& stop) {
-  if (!std::ranges::all_of(caches(), &cluster::WatchCache::synced)) return {};
+  if (!std::ranges::all_of(caches(), &Watch::synced)) return {};
   const auto all = policies();
   const auto* obeyed = oldest(all.parsed);
   auto facts = this->facts(all, obeyed);
@@ -141,7 +119,7 @@ Result<void> PolicyController::look_at_nodes(PolicyFacts& facts, const std::stop
   facts.not_serving = nodes_->not_serving();
   ASSIGN_OR_RETURN(const auto within, call(stop));
   ASSIGN_OR_RETURN(facts.not_serving,
-                   with_ready_pod(objects_, *facts.agents, facts.not_serving, within));
+                   with_ready_pod(context_.objects, *facts.agents, facts.not_serving, within));
   return {};
 }
 
@@ -213,12 +191,13 @@ Result<void> PolicyController::write_map(const MapContent& wanted, const std::st
   // Keys that others added stay, and are no reason to write again.
   if (written_ && written_->wanted == wanted && written_->after == content) return {};
   ASSIGN_OR_RETURN(const auto within, call(stop));
-  ASSIGN_OR_RETURN(const auto applied,
-                   objects_.apply(cluster::kConfigMap, key,
-                                  {.json = apply_text(key, wanted, now), .force = true}, within));
+  ASSIGN_OR_RETURN(
+      const auto applied,
+      context_.objects.apply(cluster::kConfigMap, key,
+                             {.json = apply_text(key, wanted, now), .force = true}, within));
   ASSIGN_OR_RETURN(const auto map, cluster::parse_config_map(applied.json));
   written_ = {version, wanted, content_of(map)};
-  log_.info(fmt::format(
+  context_.log.info(fmt::format(
       "wrote ConfigMap {}: {} configurations{}", key.to_string(), wanted.data.size(),
       wanted.annotations.contains(cluster::kWithholdAnnotation) ? "; no GPU is to be advertised"
                                                                 : ""));
@@ -233,7 +212,7 @@ void PolicyController::warn_of_foreign_keys(const MapContent& wanted,
     if (!wanted.data.contains(key)) foreign.push_back(key);
   }
   if (foreign.empty()) return;
-  log_.warn(fmt::format(
+  context_.log.warn(fmt::format(
       "ConfigMap {}/{} has keys that somebody else put there, and agents can be told to use them: "
       "{}; remove them with kubectl edit",
       options_.ns, options_.out_name, fmt::join(foreign, ", ")));
@@ -241,16 +220,16 @@ void PolicyController::warn_of_foreign_keys(const MapContent& wanted,
 
 Result<void> PolicyController::report(const cluster::Object& policy, const PolicyStatus& status,
                                       const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const auto differs, with_status(policy.json, status, clock_.wall_now()));
+  ASSIGN_OR_RETURN(const auto differs, with_status(policy.json, status, context_.clock.wall_now()));
   if (!differs) return {};
   std::optional<Condition> before;
   const auto change = [&](const cluster::Object& now) {
     before = applied_of(now.json);
-    return with_status(now.json, status, clock_.wall_now());
+    return with_status(now.json, status, context_.clock.wall_now());
   };
   ASSIGN_OR_RETURN(const auto within, call(stop));
-  const auto written =
-      cluster::modify(objects_, cluster::kClusterPolicy, policy.key, change, within, "status");
+  const auto written = cluster::modify(context_.objects, cluster::kClusterPolicy, policy.key,
+                                       change, within, "status");
   // The policy was deleted meanwhile.
   if (!written && written.error().code == Code::kNotFound) return {};
   if (!written) return std::unexpected(written.error());
@@ -258,10 +237,10 @@ Result<void> PolicyController::report(const cluster::Object& policy, const Polic
   const auto known = told_.find(policy.uid);
   if (before == outcome || (known != told_.end() && known->second == outcome)) return {};
   told_.insert_or_assign(policy.uid, outcome);
-  log_.write(outcome.is_true ? LogLevel::kInfo : LogLevel::kWarn,
-             fmt::format("ClusterPolicy {}: {}", policy.key.name, outcome.message));
+  context_.log.write(outcome.is_true ? LogLevel::kInfo : LogLevel::kWarn,
+                     fmt::format("ClusterPolicy {}: {}", policy.key.name, outcome.message));
   if (applied_of(written->json) != outcome) {
-    log_.warn(
+    context_.log.warn(
         fmt::format("ClusterPolicy {} keeps no conditions (its definition is older than they "
                     "are): read the outcome here and in its Events",
                     policy.key.name));
@@ -286,16 +265,20 @@ void PolicyController::tell(const cluster::Object& policy, const Condition& outc
 }
 
 Result<cluster::Call> PolicyController::call(const std::stop_token& stop) const {
-  return call_while_leading(kLongestCall, options_.time_left, stop);
+  return context_.call_while_leading(kLongestCall, stop);
 }
 
-WorkerPlan plan_policy(PolicyController::Options options) {
+std::optional<WorkerPlan> plan_policy(const config::ControllerOptions& options) {
+  if (options.config_map_out.empty()) return std::nullopt;
   auto purpose = fmt::format("following the ClusterPolicy; agents follow ConfigMap {}/{}",
-                             options.ns, options.out_name);
-  return {.name = "policy",
-          .needs_leadership = true,
-          .purpose = std::move(purpose),
-          .start = starter<PolicyController>(std::move(options))};
+                             options.ns, options.config_map_out);
+  return WorkerPlan{.name = "policy",
+                    .needs_leadership = true,
+                    .purposes = {std::move(purpose)},
+                    .start = starter<PolicyController>({.ns = options.ns,
+                                                        .out_name = options.config_map_out,
+                                                        .mps_root = options.mps_root,
+                                                        .agents = options.agents})};
 }
 
 }  // namespace tranche::controller

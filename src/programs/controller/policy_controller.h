@@ -8,21 +8,15 @@
 // Nothing is written before all of these have been read. A failed write is retried until it works,
 // and logged once.
 //
-// Works through the port cluster::Objects, on threads of its own: those of the caches, which only
-// notify, and the queue's, which does the work. The destructor stops them all.
+// Works through the port cluster::Objects. The watches' threads only notify, the queue's does the
+// work. The destructor stops it.
 
-#include <chrono>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "cluster/event_recorder.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 #include "controller/policy_map.h"
 #include "controller/policy_status.h"
 #include "controller/serving_nodes.h"
@@ -39,16 +33,9 @@ class PolicyController : public Worker {
     std::string out_name;
     std::string mps_root = {};  // PolicyFacts::mps_root
     std::string agents = {};    // PolicyFacts::agents_name, in `ns`
-    std::string instance;       // the Events' reporting instance: this Pod's name
-    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
-    // ever.
-    std::function<std::chrono::milliseconds()> time_left = {};
-    Backoff watch_backoff = {};
-    Backoff backoff = {};
   };
 
-  // The references outlive it.
-  PolicyController(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  PolicyController(const WorkerContext& context, Options options);
   ~PolicyController() override;
   PolicyController(const PolicyController&) = delete;
   PolicyController& operator=(const PolicyController&) = delete;
@@ -61,7 +48,7 @@ class PolicyController : public Worker {
     std::vector<PolicyObject> parsed;  // one for each of `objects`, in the same order
   };
 
-  std::vector<const cluster::WatchCache*> caches() const;
+  std::vector<const Watch*> caches() const;
   // Makes one full attempt, on the queue's thread.
   Result<void> reconcile(const std::stop_token& stop);
   Policies policies() const;
@@ -79,10 +66,8 @@ class PolicyController : public Worker {
   void tell(const cluster::Object& policy, const Condition& outcome, const std::stop_token& stop);
   Result<cluster::Call> call(const std::stop_token& stop) const;
 
-  cluster::Objects& objects_;
+  const WorkerContext context_;
   const Options options_;
-  const Clock& clock_;
-  const Log& log_;
   process::ChangeNotifier notifier_;
   // Used by the queue's thread only. `written_`: what the last write of the ConfigMap was to
   // make, and what it made. `told_`: the outcome reported last, by the policy's uid.
@@ -94,16 +79,15 @@ class PolicyController : public Worker {
   std::optional<Written> written_;
   std::map<std::string, Condition> told_;
   cluster::EventRecorder events_;
-  cluster::WatchCache policies_;
-  cluster::WatchCache maps_;
-  cluster::WatchCache daemon_sets_;
-  std::optional<cluster::WatchCache> agents_;  // of one DaemonSet; nullopt: it is not told which
-  std::optional<ServingNodes> nodes_;          // nullopt: the same
+  Watch policies_;
+  Watch maps_;
+  Watch daemon_sets_;
+  std::optional<Watch> agents_;        // of one DaemonSet; nullopt: it is not told which
+  std::optional<ServingNodes> nodes_;  // nullopt: the same
   // Last, because its thread reads the caches.
   std::optional<WorkQueue> queue_;
 };
 
-// The worker's context sets `options.time_left`.
-WorkerPlan plan_policy(PolicyController::Options options);
+std::optional<WorkerPlan> plan_policy(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

@@ -51,15 +51,14 @@ class PolicyControllerTest : public testing::Test {
   }
   void open() {
     controller_.emplace(
-        objects_,
-        PolicyController::Options{.ns = "gpu",
-                                  .out_name = "tranche-policy",
-                                  .agents = agents_,
-                                  .instance = "pod-1",
-                                  .time_left = time_left_,
-                                  .watch_backoff = {milliseconds(1), milliseconds(4)},
-                                  .backoff = {milliseconds(1), milliseconds(4)}},
-        clock_, log_.log());
+        WorkerContext{.objects = objects_,
+                      .clock = clock_,
+                      .log = log_.log(),
+                      .watches = watches_,
+                      .instance = "pod-1",
+                      .time_left = time_left_,
+                      .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
+        PolicyController::Options{.ns = "gpu", .out_name = "tranche-policy", .agents = agents_});
   }
   json object(const cluster::Kind& kind, const cluster::ObjectKey& key) {
     const auto text = objects_.text(kind, key);
@@ -88,6 +87,8 @@ class PolicyControllerTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{
+      objects_, log_.log(), {.first = milliseconds(1), .longest = milliseconds(4)}};
   std::function<milliseconds()> time_left_;
   std::string agents_;
   std::optional<PolicyController> controller_;

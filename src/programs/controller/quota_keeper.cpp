@@ -1,10 +1,15 @@
 #include "controller/quota_keeper.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "admission/quota/ledger.h"
+#include "config/programs/controller_options.h"
+#include "controller/shares.h"
 
 namespace tranche::controller {
 namespace {
@@ -14,36 +19,33 @@ constexpr std::chrono::seconds kLongestSettling{30};
 // After a reservation has run out.
 constexpr std::chrono::seconds kAfter{1};
 
+Reduction names_a_class(const std::vector<std::string>& classes) {
+  return {.name = fmt::format("may name {}", fmt::join(classes, " ")),
+          .make = [classes](const std::string& text) {
+            const bool may = admission::quota::may_name_a_class(text, classes);
+            return std::string(may ? "ours" : "");
+          }};
+}
+
 }  // namespace
 
-QuotaKeeper::QuotaKeeper(cluster::Objects& objects, ShareBook& book, Options options,
-                         const Clock& clock, const Log& log)
-    : book_(book),
+QuotaKeeper::QuotaKeeper(const WorkerContext& context, ShareBook& book, Options options)
+    : context_(context),
+      book_(book),
       options_(std::move(options)),
-      clock_(clock),
-      queue_(log, options_.backoff, [this](const std::string& ns, const std::stop_token& stop) {
-        return visit(ns, stop);
-      }) {
-  quotas_.emplace(
-      objects, options_.watch_backoff,
-      [this](const std::string& ns) {
-        if (!ns.empty()) queue_.ask(ns);
-      },
-      log);
+      queue_(
+          context.log, context.backoff,
+          [this](const std::string& ns, const std::stop_token& stop) { return visit(ns, stop); }) {
+  quotas_.emplace(context, [this](const std::string& ns) {
+    if (!ns.empty()) queue_.ask(ns);
+  });
   // A claim may name the class anywhere; whether it asks for it is seen when it is charged.
-  claims_.emplace(
-      objects,
-      cluster::WatchCache::Options{.kind = cluster::kResourceClaim,
-                                   .kind_may_be_missing = true,
-                                   .reduce =
-                                       [classes = options_.classes](const std::string& text) {
-                                         const bool may =
-                                             admission::quota::may_name_a_class(text, classes);
-                                         return std::string(may ? "ours" : "");
-                                       },
-                                   .in_pages = true,
-                                   .backoff = options_.watch_backoff},
-      [this](const cluster::CacheChange& change) { take_claim(change); }, log);
+  claims_.emplace(context.watches,
+                  Watched{.kind = cluster::kResourceClaim,
+                          .kind_may_be_missing = true,
+                          .reduce = names_a_class(options_.classes),
+                          .in_pages = true},
+                  [this](const cluster::CacheChange& change) { take_claim(change); });
   is_ready_ = true;
 }
 
@@ -51,9 +53,7 @@ QuotaKeeper::~QuotaKeeper() { queue_.stop(); }
 
 std::optional<std::string> QuotaKeeper::trouble() const {
   if (const auto why = quotas_->trouble()) return why;
-  if (const auto failure = claims_->failure()) return failure->message();
-  if (!claims_->synced()) return "the API server has not answered yet";
-  return std::nullopt;
+  return trouble_of({&*claims_});
 }
 
 void QuotaKeeper::take_claim(const cluster::CacheChange& change) {
@@ -82,7 +82,7 @@ Result<ShareBook::Holds> QuotaKeeper::settle(const std::string& ns, bool may_go,
 
 Result<WorkQueue::Next> QuotaKeeper::visit(const std::string& ns, const std::stop_token& stop) {
   if (!is_ready_) return options_.spacing;
-  const auto now = clock_.now();
+  const auto now = context_.clock.now();
   const auto last = visited_.find(ns);
   if (last != visited_.end() && now - last->second < options_.spacing) return options_.spacing;
   if (!quotas_->may_matter(ns)) {
@@ -92,7 +92,7 @@ Result<WorkQueue::Next> QuotaKeeper::visit(const std::string& ns, const std::sto
     gone_.erase(ns);
     return std::nullopt;
   }
-  ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestSettling, options_.time_left, stop));
+  ASSIGN_OR_RETURN(const auto call, context_.call_while_leading(kLongestSettling, stop));
   visited_[ns] = now;
   const auto empty = empty_since_.find(ns);
   const bool may_go = empty != empty_since_.end() && now - empty->second >= options_.stays;
@@ -114,17 +114,16 @@ Result<WorkQueue::Next> QuotaKeeper::visit(const std::string& ns, const std::sto
   return options_.look;
 }
 
-WorkerPlan plan_quota_keeper(ShareBook& book, QuotaKeeper::Options options) {
-  return {.name = "quotas",
-          .needs_leadership = true,
-          .purpose = "counting shares of GPUs against the quotas of namespaces",
-          .start = [&book, options = std::move(options)](
-                       const WorkerContext& context) -> std::unique_ptr<Worker> {
-            auto own = options;
-            own.time_left = context.time_left;
-            return std::make_unique<QuotaKeeper>(context.objects, book, std::move(own),
-                                                 context.clock, context.log);
-          }};
+std::optional<WorkerPlan> plan_quota_keeper(const config::ControllerOptions& options) {
+  if (!options.webhook || !options.webhook->counts_shares) return std::nullopt;
+  return WorkerPlan{
+      .name = "quotas",
+      .needs_leadership = true,
+      .purposes = {"counting shares of GPUs against the quotas of namespaces"},
+      .start = [own = QuotaKeeper::Options{.classes = options.webhook->counted_classes}](
+                   const WorkerContext& context) -> std::unique_ptr<Worker> {
+        return std::make_unique<QuotaKeeper>(context, context.shares->counting->book, own);
+      }};
 }
 
 }  // namespace tranche::controller

@@ -7,11 +7,10 @@
 // The webhook reserves without it. While no controller leads, whole GPUs stay held to what shares
 // left when one led last.
 //
-// Works over the port cluster::Objects on threads of its own. The destructor stops them.
+// Works over the port cluster::Objects on a thread of its own. The destructor stops it.
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -20,10 +19,6 @@
 #include <vector>
 
 #include "admission/quota/charge.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 #include "controller/quota_watch.h"
 #include "controller/share_book.h"
 #include "controller/work_queue.h"
@@ -43,15 +38,9 @@ class QuotaKeeper : public Worker {
     // How long a ResourceQuota of ours stays after the last share has gone: Kubernetes takes a
     // moment to count for a new one.
     std::chrono::milliseconds stays = std::chrono::minutes(10);
-    // How much longer this process may write. Empty: for ever.
-    std::function<std::chrono::milliseconds()> time_left = {};
-    Backoff watch_backoff = {};
-    Backoff backoff = {};
   };
 
-  // The references outlive it.
-  QuotaKeeper(cluster::Objects& objects, ShareBook& book, Options options, const Clock& clock,
-              const Log& log);
+  QuotaKeeper(const WorkerContext& context, ShareBook& book, Options options);
   ~QuotaKeeper() override;
   QuotaKeeper(const QuotaKeeper&) = delete;
   QuotaKeeper& operator=(const QuotaKeeper&) = delete;
@@ -65,9 +54,9 @@ class QuotaKeeper : public Worker {
   Result<ShareBook::Holds> settle(const std::string& ns, bool may_go, const cluster::Call& call);
   void take_claim(const cluster::CacheChange& change);
 
+  const WorkerContext context_;
   ShareBook& book_;
   const Options options_;
-  const Clock& clock_;
   // Of the queue's thread alone, by namespace.
   std::map<std::string, Time> visited_;
   std::map<std::string, Time> empty_since_;
@@ -78,10 +67,9 @@ class QuotaKeeper : public Worker {
   WorkQueue queue_;
   // Last: their threads ask the queue.
   std::optional<QuotaWatch> quotas_;
-  std::optional<cluster::WatchCache> claims_;
+  std::optional<Watch> claims_;
 };
 
-// `book` outlives the worker. The worker's context sets `options.time_left`.
-WorkerPlan plan_quota_keeper(ShareBook& book, QuotaKeeper::Options options);
+std::optional<WorkerPlan> plan_quota_keeper(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

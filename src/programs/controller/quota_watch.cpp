@@ -24,16 +24,14 @@ std::string reduced(const std::string& text) { return json::Value(matters(text))
 
 }  // namespace
 
-QuotaWatch::QuotaWatch(cluster::Objects& objects, const Backoff& backoff,
-                       std::function<void(const std::string& ns)> on_change, const Log& log)
+QuotaWatch::QuotaWatch(const WorkerContext& context,
+                       std::function<void(const std::string& ns)> on_change)
     : on_change_(std::move(on_change)),
-      cache_(
-          objects,
-          {.kind = cluster::kResourceQuota,
-           .reduce = reduced,
-           .in_pages = true,
-           .backoff = backoff},
-          [this](const cluster::CacheChange& change) { take(change); }, log) {}
+      cache_(context.watches,
+             {.kind = cluster::kResourceQuota,
+              .reduce = {.name = "whether it matters", .make = reduced},
+              .in_pages = true},
+             [this](const cluster::CacheChange& change) { take(change); }) {}
 
 void QuotaWatch::take(const cluster::CacheChange& change) {
   const auto& key = change.object.key;
@@ -57,10 +55,6 @@ bool QuotaWatch::may_matter(const std::string& ns) const {
   return count_.contains(ns);
 }
 
-std::optional<std::string> QuotaWatch::trouble() const {
-  if (const auto failure = cache_.failure()) return failure->message();
-  if (!cache_.synced()) return "the API server has not answered yet";
-  return std::nullopt;
-}
+std::optional<std::string> QuotaWatch::trouble() const { return trouble_of({&cache_}); }
 
 }  // namespace tranche::controller

@@ -10,10 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "base/backoff.h"
-#include "base/log.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
+#include "controller/worker.h"
 
 namespace tranche::controller {
 
@@ -21,8 +18,7 @@ class QuotaWatch {
  public:
   // `on_change`: called on the watch's thread with the namespace of a quota that changed in
   // whatever; once with "" when all are known. The references outlive it.
-  QuotaWatch(cluster::Objects& objects, const Backoff& backoff,
-             std::function<void(const std::string& ns)> on_change, const Log& log);
+  QuotaWatch(const WorkerContext& context, std::function<void(const std::string& ns)> on_change);
   QuotaWatch(const QuotaWatch&) = delete;
   QuotaWatch& operator=(const QuotaWatch&) = delete;
 
@@ -39,7 +35,7 @@ class QuotaWatch {
   std::map<std::string, int> count_;  // guarded by mutex_: how many that matter a namespace has
   std::map<cluster::ObjectKey, bool> known_;  // of the watch's thread alone
   // Last: its thread uses the others.
-  cluster::WatchCache cache_;
+  Watch cache_;
 };
 
 }  // namespace tranche::controller

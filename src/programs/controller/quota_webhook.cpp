@@ -21,21 +21,23 @@ bool makes_a_claim(const admission::Review& review) {
 
 }  // namespace
 
-QuotaWebhook::QuotaWebhook(const FleetWatch& fleet, const QuotaWatch& quotas, ShareBook& book,
-                           admission::quota::ChargeOptions charge, const Log& log)
-    : fleet_(fleet),
+QuotaWebhook::QuotaWebhook(const WorkerContext& context, const FleetWatch& fleet,
+                           const QuotaWatch& quotas, ShareBook& book,
+                           admission::quota::ChargeOptions charge)
+    : context_(context),
+      fleet_(fleet),
       quotas_(quotas),
       book_(book),
       charge_(std::move(charge)),
-      turns_(NamespaceTurns::Options()),
-      log_(log) {}
+      turns_(NamespaceTurns::Options()) {}
 
 http::Response QuotaWebhook::answer(const std::string& body, const std::stop_token& stop) {
   const auto review = admission::read_review(body);
   if (!review) return {.status = 400, .body = review.error().message()};
   const auto decided = decide(*review, stop);
   if (!decided) {
-    log_.debug(fmt::format("refused in namespace {}: {}", review->ns, decided.error().message()));
+    context_.log.debug(
+        fmt::format("refused in namespace {}: {}", review->ns, decided.error().message()));
   }
   return {.status = 200,
           .body = decided ? admission::allowed(review->uid, {.patch = "[]"})

@@ -13,21 +13,20 @@
 
 #include "admission/quota/charge.h"
 #include "admission/review.h"
-#include "base/log.h"
 #include "base/result.h"
 #include "controller/fleet_watch.h"
 #include "controller/namespace_turns.h"
 #include "controller/quota_watch.h"
 #include "controller/share_book.h"
+#include "controller/worker.h"
 #include "http/server.h"
 
 namespace tranche::controller {
 
 class QuotaWebhook {
  public:
-  // The references outlive it.
-  QuotaWebhook(const FleetWatch& fleet, const QuotaWatch& quotas, ShareBook& book,
-               admission::quota::ChargeOptions charge, const Log& log);
+  QuotaWebhook(const WorkerContext& context, const FleetWatch& fleet, const QuotaWatch& quotas,
+               ShareBook& book, admission::quota::ChargeOptions charge);
 
   // `body`: the AdmissionReview.
   http::Response answer(const std::string& body, const std::stop_token& stop);
@@ -35,12 +34,12 @@ class QuotaWebhook {
  private:
   Result<void> decide(const admission::Review& review, const std::stop_token& stop);
 
+  const WorkerContext context_;
   const FleetWatch& fleet_;
   const QuotaWatch& quotas_;
   ShareBook& book_;
   const admission::quota::ChargeOptions charge_;
   NamespaceTurns turns_;
-  const Log& log_;
 };
 
 }  // namespace tranche::controller

@@ -51,23 +51,17 @@ class QuotaTest : public testing::Test {
                           {"pool", {{"name", "n"}, {"generation", 1}, {"resourceSliceCount", 1}}},
                           {"devices", json::array({device})}}}};
     objects_.put(cluster::kResourceSlice, slice.dump());
-    fleet_.emplace(objects_, FleetWatch::Options{.watch_backoff = kQuick}, clock_, log_.log());
-    quotas_.emplace(objects_, kQuick, [](const std::string&) {}, log_.log());
+    fleet_.emplace(context_, FleetWatch::Options());
+    quotas_.emplace(context_, [](const std::string&) {});
     book_.emplace(
-        objects_, *fleet_,
-        ShareBook::Options{.configuration = "webhook", .count_time = 50ms, .first_pause = 1ms},
-        clock_, log_.log());
-    webhook_.emplace(*fleet_, *quotas_, *book_, admission::quota::ChargeOptions(), log_.log());
+        context_, *fleet_,
+        ShareBook::Options{.configuration = "webhook", .count_time = 50ms, .first_pause = 1ms});
+    webhook_.emplace(context_, *fleet_, *quotas_, *book_, admission::quota::ChargeOptions());
     EXPECT_TRUE(test::eventually([&] { return fleet_->fleet() && !quotas_->trouble(); }));
   }
   void start_keeper() {
-    keeper_.emplace(objects_, *book_,
-                    QuotaKeeper::Options{.spacing = 0ms,
-                                         .look = 1ms,
-                                         .stays = 10min,
-                                         .watch_backoff = kQuick,
-                                         .backoff = kQuick},
-                    clock_, log_.log());
+    keeper_.emplace(context_, *book_,
+                    QuotaKeeper::Options{.spacing = 0ms, .look = 1ms, .stays = 10min});
   }
   void limit(const std::string& hard) {
     const json quota = {{"metadata", {{"name", "gpus"}, {"namespace", "shop"}}},
@@ -126,6 +120,12 @@ class QuotaTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{objects_, log_.log(), kQuick};
+  const WorkerContext context_{.objects = objects_,
+                               .clock = clock_,
+                               .log = log_.log(),
+                               .watches = watches_,
+                               .backoff = kQuick};
   std::optional<FleetWatch> fleet_;
   std::optional<QuotaWatch> quotas_;
   std::optional<ShareBook> book_;

@@ -4,28 +4,13 @@
 #include <optional>
 #include <utility>
 
-#include "base/json.h"
-#include "base/json_value.h"
 #include "cluster/node.h"
 #include "cluster/pod.h"
 #include "cluster/reasons.h"
+#include "controller/gpu_nodes.h"
 
 namespace tranche::controller {
 namespace {
-
-// A Node of which the one condition is left.
-std::string condition_alone(const std::string& text) {
-  const auto root = json::parse(text);
-  const auto name = root ? root->at({"metadata", "name"}) : std::nullopt;
-  const auto conditions = root ? root->at({"status", "conditions"}) : std::nullopt;
-  json::Value node = {{"metadata", {{"name", name ? name->as_string().value_or("") : ""}}}};
-  for (const auto& condition : conditions.value_or(json::View()).elements()) {
-    const auto type = condition.find("type");
-    if (!type || type->as_string() != cluster::condition::kTrancheServing) continue;
-    node["status"]["conditions"].push_back(json::Value::copy(condition));
-  }
-  return node.text();
-}
 
 // Why the node does not serve; nullopt: it does not say that it does not.
 std::optional<std::string> reason_of(const cluster::CacheChange& change) {
@@ -40,13 +25,10 @@ std::optional<std::string> reason_of(const cluster::CacheChange& change) {
 
 }  // namespace
 
-ServingNodes::ServingNodes(cluster::Objects& objects, const Backoff& backoff,
-                           std::function<void()> notify, const Log& log)
+ServingNodes::ServingNodes(const WorkerContext& context, std::function<void()> notify)
     : notify_(std::move(notify)),
-      cache_(
-          objects,
-          {.kind = cluster::kNode, .reduce = condition_alone, .in_pages = true, .backoff = backoff},
-          [this](const cluster::CacheChange& change) { take(change); }, log) {}
+      cache_(context.watches, gpu_nodes(),
+             [this](const cluster::CacheChange& change) { take(change); }) {}
 
 NodeReasons ServingNodes::not_serving() const {
   const std::scoped_lock lock(mutex_);

@@ -1,25 +1,22 @@
 #pragma once
 // Which nodes say that they do not serve: those whose condition TrancheServing is False, as the
-// agent of the node writes it (agent/serving/). Of every Node only that condition is kept.
+// agent of the node writes it (agent/serving/).
 //
 // A node without the condition says nothing: its agent may have no right to write it, or be older
 // than it. One whose condition is Unknown does not know. There the agent's Pod has the word: it is
 // ready, or not. And a condition outlives the agent that wrote it, so it counts only where a Pod of
 // the agents' DaemonSet is ready (with_ready_pod).
 //
-// Works over the port, on the cache's thread, which only notifies.
+// Works over the port, on the watch's thread, which only notifies.
 
 #include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 
-#include "base/backoff.h"
-#include "base/log.h"
 #include "base/result.h"
 #include "cluster/daemon_set.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
+#include "controller/worker.h"
 
 namespace tranche::controller {
 
@@ -28,12 +25,11 @@ using NodeReasons = std::map<std::string, std::string>;
 
 class ServingNodes {
  public:
-  // `notify`: called on the cache's thread when not_serving() has changed, and once at the first
+  // `notify`: called on the watch's thread when not_serving() has changed, and once at the first
   // complete list. The references outlive it.
-  ServingNodes(cluster::Objects& objects, const Backoff& backoff, std::function<void()> notify,
-               const Log& log);
+  ServingNodes(const WorkerContext& context, std::function<void()> notify);
 
-  const cluster::WatchCache& cache() const { return cache_; }
+  const Watch& cache() const { return cache_; }
   NodeReasons not_serving() const;
 
  private:
@@ -43,7 +39,7 @@ class ServingNodes {
   mutable std::mutex mutex_;
   NodeReasons not_serving_;
   // Last, because its thread uses the others.
-  cluster::WatchCache cache_;
+  Watch cache_;
 };
 
 // Those of `nodes` on which a Pod of `agents` is ready. The API server is asked unless `nodes` is

@@ -65,12 +65,12 @@ Result<OwnQuota> own_of(const cluster::Object& object) {
 
 }  // namespace
 
-ShareBook::ShareBook(cluster::Objects& objects, const FleetWatch& fleet, Options options,
-                     const Clock& clock, const Log& log)
-    : objects_(objects), fleet_(fleet), options_(std::move(options)), clock_(clock), log_(log) {}
+ShareBook::ShareBook(const WorkerContext& context, const FleetWatch& fleet, Options options)
+    : context_(context), fleet_(fleet), options_(std::move(options)) {}
 
 Result<ShareBook::Quotas> ShareBook::quotas_of(const std::string& ns, const cluster::Call& call) {
-  ASSIGN_OR_RETURN(const auto all, objects_.list(cluster::kResourceQuota, {.ns = ns}, call));
+  ASSIGN_OR_RETURN(const auto all,
+                   context_.objects.list(cluster::kResourceQuota, {.ns = ns}, call));
   Quotas quotas;
   for (const auto& item : all.items) {
     ASSIGN_OR_RETURN(const auto root, json::parse(item.json));
@@ -114,14 +114,14 @@ Result<std::map<std::string, std::int64_t>> ShareBook::live_claims(const std::st
     }
     return {};
   };
-  TRY(objects_.list_pages(cluster::kResourceClaim, {.ns = ns}, take, call));
+  TRY(context_.objects.list_pages(cluster::kResourceClaim, {.ns = ns}, take, call));
   return live;
 }
 
 Result<ShareBook::Ledger> ShareBook::with_reservation(const Quotas& quotas,
                                                       const Reservation& asked,
                                                       const cluster::Call& call) {
-  const auto now = clock_.wall_now();
+  const auto now = context_.clock.wall_now();
   const auto known = quotas.own ? quotas.own->ledger : std::nullopt;
   if (known) {
     auto reserved = admission::quota::reserve(*known, quotas.limits, asked, now);
@@ -141,12 +141,12 @@ Result<std::optional<cluster::Object>> ShareBook::write(const std::string& ns, c
   const auto text = admission::quota::changed_own_quota(root, ledger, quotas.limits);
   if (text == root.text()) return quotas.object;
   if (!quotas.own->ledger) {
-    log_.warn(
+    context_.log.warn(
         fmt::format("ResourceQuota {}: its ledger of shares was damaged, and is made anew "
                     "from the claims that are there; nothing needs to be done",
                     quotas.object->key.to_string()));
   }
-  auto written = objects_.update(cluster::kResourceQuota, own_key(ns), text, {}, call);
+  auto written = context_.objects.update(cluster::kResourceQuota, own_key(ns), text, {}, call);
   if (written) return *std::move(written);
   if (is_race(written.error())) return std::nullopt;
   return std::unexpected(std::move(written).error().with_context(
@@ -157,7 +157,7 @@ Result<std::optional<cluster::Object>> ShareBook::make(const std::string& ns, co
                                                        const Ledger& ledger,
                                                        const cluster::Call& call) {
   const auto& kind = cluster::kValidatingWebhookConfiguration;
-  auto configuration = objects_.get(kind, {.ns = {}, .name = options_.configuration}, call);
+  auto configuration = context_.objects.get(kind, {.ns = {}, .name = options_.configuration}, call);
   if (!configuration) {
     return std::unexpected(
         std::move(configuration)
@@ -168,7 +168,8 @@ Result<std::optional<cluster::Object>> ShareBook::make(const std::string& ns, co
                                       .kind = std::string(kind.kind),
                                       .name = configuration->key.name,
                                       .uid = configuration->uid};
-  auto made = objects_.create(cluster::kResourceQuota, ns,
+  auto made =
+      context_.objects.create(cluster::kResourceQuota, ns,
                               admission::quota::new_own_quota(ledger, quotas.limits, owner), call);
   if (made) return *std::move(made);
   if (made.error().code == Code::kAlreadyExists) return std::nullopt;
@@ -218,8 +219,9 @@ Result<bool> ShareBook::confirm(cluster::Object object, const Reservation& asked
     std::optional<cluster::Object> changed;
     if (own.hard) {
       ASSIGN_OR_RETURN(const auto root, json::parse(object.json));
-      auto written = objects_.update(cluster::kResourceQuota, object.key,
-                                     admission::quota::with_status_as_wanted(root), "status", call);
+      auto written =
+          context_.objects.update(cluster::kResourceQuota, object.key,
+                                  admission::quota::with_status_as_wanted(root), "status", call);
       if (written) {
         changed = *std::move(written);
       } else if (!is_race(written.error())) {
@@ -234,7 +236,7 @@ Result<bool> ShareBook::confirm(cluster::Object object, const Reservation& asked
           "try again in a moment; kube-controller-manager counts it");
     }
     if (!changed) {
-      auto now = objects_.get(cluster::kResourceQuota, object.key, call);
+      auto now = context_.objects.get(cluster::kResourceQuota, object.key, call);
       if (!now && now.error().code == Code::kNotFound) return false;
       if (!now) return std::unexpected(std::move(now).error());
       changed = *std::move(now);
@@ -279,7 +281,7 @@ Result<std::optional<ShareBook::Holds>> ShareBook::try_settle(const std::string&
   if (!quotas.limits.empty()) {
     ASSIGN_OR_RETURN(const auto live, live_claims(ns, call));
     for (auto& [uid, entry] : ledger.claims) entry.is_seen = entry.is_seen || gone.contains(uid);
-    ledger = admission::quota::reconcile(std::move(ledger), live, clock_.wall_now());
+    ledger = admission::quota::reconcile(std::move(ledger), live, context_.clock.wall_now());
     if (ledger.claims.empty() && !quotas.object) return Holds::kNothing;
   }
   if (quotas.limits.empty() || (ledger.claims.empty() && may_go)) {
@@ -296,9 +298,9 @@ Result<std::optional<ShareBook::Holds>> ShareBook::try_settle(const std::string&
 }
 
 Result<bool> ShareBook::remove(const cluster::Object& object, const cluster::Call& call) {
-  auto gone =
-      objects_.remove(cluster::kResourceQuota, object.key,
-                      {.uid = object.uid, .resource_version = object.resource_version}, call);
+  auto gone = context_.objects.remove(
+      cluster::kResourceQuota, object.key,
+      {.uid = object.uid, .resource_version = object.resource_version}, call);
   if (gone || gone.error().code == Code::kNotFound) return true;
   if (gone.error().code == Code::kFailedPrecondition) return false;
   return std::unexpected(std::move(gone).error().with_context(

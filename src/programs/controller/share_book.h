@@ -26,11 +26,9 @@
 #include "admission/quota/ledger.h"
 #include "admission/quota/own_quota.h"
 #include "admission/quota/reserve.h"
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/result.h"
-#include "cluster/objects.h"
 #include "controller/fleet_watch.h"
+#include "controller/worker.h"
 
 namespace tranche::controller {
 
@@ -45,9 +43,7 @@ class ShareBook {
     std::chrono::milliseconds first_pause{5};  // after a conflict; then longer
   };
 
-  // The references outlive it.
-  ShareBook(cluster::Objects& objects, const FleetWatch& fleet, Options options, const Clock& clock,
-            const Log& log);
+  ShareBook(const WorkerContext& context, const FleetWatch& fleet, Options options);
 
   // The claim may be admitted. A dry run reserves nothing.
   //   kFailedPrecondition  a quota is reached; the message is for the user
@@ -92,11 +88,9 @@ class ShareBook {
   Result<bool> remove(const cluster::Object& object, const cluster::Call& call);
   void take_back(const admission::quota::Reservation& asked, const cluster::Call& call);
 
-  cluster::Objects& objects_;
+  const WorkerContext context_;
   const FleetWatch& fleet_;
   const Options options_;
-  const Clock& clock_;
-  const Log& log_;
 };
 
 }  // namespace tranche::controller

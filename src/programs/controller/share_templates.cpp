@@ -69,26 +69,14 @@ bool is_made_of(const cluster::Object& object, const ClaimTemplate& wanted) {
          text_in(object, "labels", kMadeOf) == mark;
 }
 
-ShareTemplates::ShareTemplates(cluster::Objects& objects, const Backoff& watch_backoff,
-                               std::function<void()> on_change, const Log& log)
-    : objects_(objects),
-      log_(log),
-      cache_(
-          objects,
-          {.kind = cluster::kResourceClaimTemplate,
-           .selection = {.label_selector = fmt::format("{}=true", admission::kShareLabel)},
-           .kind_may_be_missing = true,
-           .backoff = watch_backoff},
-          [on_change = std::move(on_change)](const cluster::CacheChange&) {
-            if (on_change) on_change();
-          },
-          log) {}
+ShareTemplates::ShareTemplates(const WorkerContext& context)
+    : context_(context),
+      cache_(context.watches,
+             {.kind = cluster::kResourceClaimTemplate,
+              .selection = {.label_selector = fmt::format("{}=true", admission::kShareLabel)},
+              .kind_may_be_missing = true}) {}
 
-std::optional<std::string> ShareTemplates::trouble() const {
-  if (const auto failure = cache_.failure()) return failure->message();
-  if (!cache_.synced()) return "the API server has not answered yet";
-  return std::nullopt;
-}
+std::optional<std::string> ShareTemplates::trouble() const { return trouble_of({&cache_}); }
 
 bool ShareTemplates::has(const std::string& ns, const std::string& name) const {
   return cache_.find({.ns = ns, .name = name}).has_value();
@@ -113,10 +101,10 @@ Result<void> ShareTemplates::settle(const std::string& ns, const ClaimTemplate& 
                                     const std::string& text, const cluster::Call& call) {
   const cluster::ObjectKey key{.ns = ns, .name = wanted.name};
   for (int attempt = 0; attempt < kTemplateAttempts; ++attempt) {
-    const auto made = objects_.create(cluster::kResourceClaimTemplate, ns, text, call);
+    const auto made = context_.objects.create(cluster::kResourceClaimTemplate, ns, text, call);
     if (made) return {};
     if (made.error().code != Code::kAlreadyExists) return std::unexpected(made.error());
-    const auto now = objects_.get(cluster::kResourceClaimTemplate, key, call);
+    const auto now = context_.objects.get(cluster::kResourceClaimTemplate, key, call);
     if (!now && now.error().code == Code::kNotFound) continue;
     if (!now) return std::unexpected(now.error());
     if (text_in(*now, "labels", admission::kShareLabel) != "true") {
@@ -127,12 +115,12 @@ Result<void> ShareTemplates::settle(const std::string& ns, const ClaimTemplate& 
     }
     if (is_made_of(*now, wanted)) return {};
     const auto gone =
-        objects_.remove(cluster::kResourceClaimTemplate, key, {.uid = now->uid}, call);
+        context_.objects.remove(cluster::kResourceClaimTemplate, key, {.uid = now->uid}, call);
     const bool is_other = !gone && (gone.error().code == Code::kNotFound ||
                                     gone.error().code == Code::kFailedPrecondition);
     if (!gone && !is_other) return std::unexpected(gone.error());
-    log_.info(fmt::format("ResourceClaimTemplate {}: made anew, as the cluster's GPUs changed",
-                          key.to_string()));
+    context_.log.info(fmt::format(
+        "ResourceClaimTemplate {}: made anew, as the cluster's GPUs changed", key.to_string()));
   }
   return fail(Code::kUnavailable, "somebody else writes it at the same time",
               "try again in a moment");

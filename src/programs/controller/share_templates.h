@@ -9,25 +9,20 @@
 //
 // Thread-safe. The destructor ends the watch. Works over the port cluster::Objects.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "admission/claim_template.h"
-#include "base/log.h"
 #include "base/result.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
+#include "controller/worker.h"
 
 namespace tranche::controller {
 
 class ShareTemplates {
  public:
-  // `on_change`: called on the watch's thread. The references outlive it.
-  ShareTemplates(cluster::Objects& objects, const Backoff& watch_backoff,
-                 std::function<void()> on_change, const Log& log);
+  explicit ShareTemplates(const WorkerContext& context);
   ShareTemplates(const ShareTemplates&) = delete;
   ShareTemplates& operator=(const ShareTemplates&) = delete;
 
@@ -49,9 +44,8 @@ class ShareTemplates {
   Result<void> settle(const std::string& ns, const admission::ClaimTemplate& wanted,
                       const std::string& text, const cluster::Call& call);
 
-  cluster::Objects& objects_;
-  const Log& log_;
-  cluster::WatchCache cache_;
+  const WorkerContext context_;
+  Watch cache_;
 };
 
 // The claim of a Pod.

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "admission/template_name.h"
+#include "config/programs/controller_options.h"
+#include "controller/shares.h"
 #include "controller/template_uses.h"
 
 namespace tranche::controller {
@@ -29,28 +31,22 @@ constexpr std::array<cluster::Kind, 7> kWorkloads = {
 
 }  // namespace
 
-TemplateCollector::TemplateCollector(cluster::Objects& objects, FleetWatch& fleet,
-                                     ShareTemplates& templates, Options options, const Clock& clock,
-                                     const Log& log)
-    : objects_(objects),
+TemplateCollector::TemplateCollector(const WorkerContext& context, FleetWatch& fleet,
+                                     ShareTemplates& templates, Options options)
+    : context_(context),
       fleet_(fleet),
       templates_(templates),
       options_(std::move(options)),
-      clock_(clock),
-      log_(log),
-      renewer_(objects, clock, log),
-      pods_(
-          objects,
-          {.kind = cluster::kPod,
-           .reduce = used_templates_text,
-           .in_pages = true,
-           .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange& change) {
-            if (!change.object.json.empty()) notifier_.notify();
-          },
-          log) {
+      renewer_(context.objects, context.clock, context.log),
+      pods_(context.watches,
+            {.kind = cluster::kPod,
+             .reduce = {.name = "templates", .make = used_templates_text},
+             .in_pages = true},
+            [this](const cluster::CacheChange& change) {
+              if (!change.object.json.empty()) notifier_.notify();
+            }) {
   queue_.emplace(
-      log_, options_.backoff,
+      context_.log, context_.backoff,
       [this](const std::string& turn, const std::stop_token& stop) { return visit(turn, stop); });
   notifier_.listen([this] { queue_->ask(kPodsTurn); });
   fleet_.listen([this] { queue_->ask(kPodsTurn); });
@@ -64,8 +60,7 @@ TemplateCollector::~TemplateCollector() {
 }
 
 std::optional<std::string> TemplateCollector::trouble() const {
-  if (const auto failure = pods_.failure()) return failure->message();
-  if (!pods_.synced()) return "the API server has not answered yet";
+  if (const auto why = trouble_of({&pods_})) return why;
   return templates_.trouble();
 }
 
@@ -75,7 +70,7 @@ Result<WorkQueue::Next> TemplateCollector::visit(const std::string& turn,
   if (!pods_.synced() || !templates_.synced() || !fleet_.fleet()) {
     return std::chrono::milliseconds(100);
   }
-  ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestLook, options_.time_left, stop));
+  ASSIGN_OR_RETURN(const auto call, context_.call_while_leading(kLongestLook, stop));
   if (turn == kPodsTurn) {
     TRY(make(uses_of_pods(), call));
     return renewer_.next();
@@ -112,7 +107,7 @@ Result<TemplateCollector::Uses> TemplateCollector::uses_of_workloads(
       }
       return {};
     };
-    TRY(objects_.list_pages(kind, {}, take, call));
+    TRY(context_.objects.list_pages(kind, {}, take, call));
     all.merge(uses);
   }
   return all;
@@ -142,7 +137,7 @@ Result<void> TemplateCollector::make(const Uses& uses, const cluster::Call& call
 }
 
 Result<void> TemplateCollector::collect(const Uses& uses, const cluster::Call& call) {
-  const auto now = clock_.now();
+  const auto now = context_.clock.now();
   const auto ours = templates_.all();
   std::erase_if(used_, [&](const auto& one) {
     return std::ranges::find(ours, one.first, &cluster::Object::key) == ours.end();
@@ -154,11 +149,12 @@ Result<void> TemplateCollector::collect(const Uses& uses, const cluster::Call& c
     // A name that is none of ours has our label by somebody else's hand.
     const bool is_ours = admission::parse_template_name(object.key.name).has_value();
     if (!is_ours || now - last->second < options_.unused) continue;
-    auto gone =
-        objects_.remove(cluster::kResourceClaimTemplate, object.key, {.uid = object.uid}, call);
+    auto gone = context_.objects.remove(cluster::kResourceClaimTemplate, object.key,
+                                        {.uid = object.uid}, call);
     if (gone || gone.error().code == Code::kNotFound) {
-      log_.info(fmt::format("ResourceClaimTemplate {}: removed, nobody has used it for an hour",
-                            object.key.to_string()));
+      context_.log.info(
+          fmt::format("ResourceClaimTemplate {}: removed, nobody has used it for an hour",
+                      object.key.to_string()));
     } else if (result) {
       result = std::unexpected(std::move(gone).error().with_context(object.key.to_string()));
     }
@@ -166,18 +162,17 @@ Result<void> TemplateCollector::collect(const Uses& uses, const cluster::Call& c
   return result;
 }
 
-WorkerPlan plan_template_collector(FleetWatch& fleet, ShareTemplates& templates,
-                                   TemplateCollector::Options options) {
-  return {.name = "share-templates",
-          .needs_leadership = true,
-          .purpose = "keeping the ResourceClaimTemplates of shares of GPUs while they are used",
-          .start = [&fleet, &templates, options = std::move(options)](
-                       const WorkerContext& context) -> std::unique_ptr<Worker> {
-            auto own = options;
-            own.time_left = context.time_left;
-            return std::make_unique<TemplateCollector>(context.objects, fleet, templates,
-                                                       std::move(own), context.clock, context.log);
-          }};
+std::optional<WorkerPlan> plan_template_collector(const config::ControllerOptions& options) {
+  if (!options.webhook) return std::nullopt;
+  return WorkerPlan{
+      .name = "share-templates",
+      .needs_leadership = true,
+      .purposes = {"keeping the ResourceClaimTemplates of shares of GPUs while they are used"},
+      .start = [](const WorkerContext& context) -> std::unique_ptr<Worker> {
+        auto& shares = *context.shares;
+        return std::make_unique<TemplateCollector>(context, shares.fleet, shares.templates,
+                                                   TemplateCollector::Options());
+      }};
 }
 
 }  // namespace tranche::controller

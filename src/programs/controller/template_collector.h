@@ -11,20 +11,15 @@
 // Pod that ends; this way a change of the leader keeps an unused template for an hour more, which
 // harms nobody.
 //
-// Works over the port cluster::Objects, on threads of its own. The destructor stops them.
+// Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "admission/claim_template.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 #include "controller/claim_renewer.h"
 #include "controller/fleet_watch.h"
 #include "controller/share_templates.h"
@@ -42,16 +37,10 @@ class TemplateCollector : public Worker {
     std::chrono::milliseconds unused = std::chrono::hours(1);
     // Between two looks at all workloads.
     std::chrono::milliseconds look = std::chrono::minutes(5);
-    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
-    // ever.
-    std::function<std::chrono::milliseconds()> time_left = {};
-    Backoff watch_backoff = {};
-    Backoff backoff = {};
   };
 
-  // The references outlive it.
-  TemplateCollector(cluster::Objects& objects, FleetWatch& fleet, ShareTemplates& templates,
-                    Options options, const Clock& clock, const Log& log);
+  TemplateCollector(const WorkerContext& context, FleetWatch& fleet, ShareTemplates& templates,
+                    Options options);
   ~TemplateCollector() override;
   TemplateCollector(const TemplateCollector&) = delete;
   TemplateCollector& operator=(const TemplateCollector&) = delete;
@@ -68,22 +57,18 @@ class TemplateCollector : public Worker {
   Result<void> make(const Uses& uses, const cluster::Call& call);
   Result<void> collect(const Uses& uses, const cluster::Call& call);
 
-  cluster::Objects& objects_;
+  const WorkerContext context_;
   FleetWatch& fleet_;
   ShareTemplates& templates_;
   const Options options_;
-  const Clock& clock_;
-  const Log& log_;
   // When a template was in use last, or was first seen; of the queue's thread alone.
   std::map<cluster::ObjectKey, std::chrono::steady_clock::time_point> used_;
   ClaimRenewer renewer_;  // of the queue's thread alone
   process::ChangeNotifier notifier_;
-  cluster::WatchCache pods_;
+  Watch pods_;
   std::optional<WorkQueue> queue_;
 };
 
-// `fleet` and `templates` outlive the worker. The worker's context sets `options.time_left`.
-WorkerPlan plan_template_collector(FleetWatch& fleet, ShareTemplates& templates,
-                                   TemplateCollector::Options options);
+std::optional<WorkerPlan> plan_template_collector(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

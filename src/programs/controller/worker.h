@@ -1,8 +1,8 @@
 #pragma once
-// A worker is one part of a controller's work. It begins when it is made and ends when it is
-// destroyed. Each concern (the policy, evictions; later admission, metrics) is one worker in a file
-// of its own, which gives a WorkerPlan, and one line in the list of run.cpp. WorkerSet starts and
-// ends the workers.
+// A worker is one part of the controller's work. It begins when it is made and ends when it is
+// destroyed. Each one stands in a pair of files of its own and in one
+// line of run.cpp: a function that gives its WorkerPlan, or nullopt where the options do not ask
+// for it. WorkerSet starts and ends the workers.
 
 #include <chrono>
 #include <functional>
@@ -11,11 +11,20 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "cluster/event_recorder.h"
 #include "cluster/objects.h"
+#include "cluster/standing_events.h"
+#include "controller/shared_watches.h"
+
+namespace tranche::config {
+struct ControllerOptions;
+}
 
 namespace tranche::controller {
 
@@ -27,37 +36,43 @@ class Worker {
   virtual std::optional<std::string> trouble() const = 0;
 };
 
-// The references outlive the worker.
+struct Shares;
+
+// What all workers share. The references outlive every copy of it.
 struct WorkerContext {
   cluster::Objects& objects;
   const Clock& clock;
   const Log& log;
+  SharedWatches& watches;
+  std::string instance = {};  // the Events' reporting instance: this Pod's name
   // How much longer the worker may write. Nothing is begun when the time is over. Empty: for ever.
   std::function<std::chrono::milliseconds()> time_left = {};
+  Backoff backoff = {};      // between attempts of a worker's queue
+  Shares* shares = nullptr;  // null: no shares of GPUs are served
+
+  // A call that ends after `longest`, or when the worker may no longer write. kUnavailable: the
+  // time is over.
+  Result<cluster::Call> call_while_leading(std::chrono::milliseconds longest,
+                                           const std::stop_token& stop) const;
+  // For the Events of one worker.
+  cluster::EventRecorder event_recorder() const;
+  cluster::StandingEvents standing_events() const;
 };
-
-// A call that ends after `longest`, or when the worker may no longer write. `time_left`: the
-// context's. kUnavailable: the time is over.
-Result<cluster::Call> call_while_leading(
-    std::chrono::milliseconds longest, const std::function<std::chrono::milliseconds()>& time_left,
-    const std::stop_token& stop);
-
-// WorkerPlan::start of a worker whose Options have `time_left`.
-template <class OneWorker>
-auto starter(typename OneWorker::Options options) {
-  return [options = std::move(options)](const WorkerContext& context) -> std::unique_ptr<Worker> {
-    auto own = options;
-    own.time_left = context.time_left;
-    return std::make_unique<OneWorker>(context.objects, std::move(own), context.clock, context.log);
-  };
-}
 
 struct WorkerPlan {
   std::string name;
   // Whether two controllers that do this work at once would overwrite each other's results.
   bool needs_leadership = true;
-  std::string purpose;  // for the log, when the process starts
+  std::vector<std::string> purposes;  // for the log, when the process starts: a line for each
   std::function<std::unique_ptr<Worker>(const WorkerContext&)> start;
 };
+
+// WorkerPlan::start of a worker that is made of the context and its options.
+template <class OneWorker>
+auto starter(typename OneWorker::Options options) {
+  return [options = std::move(options)](const WorkerContext& context) -> std::unique_ptr<Worker> {
+    return std::make_unique<OneWorker>(context, options);
+  };
+}
 
 }  // namespace tranche::controller

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/programs/controller_options.h"
 #include "controller/evictor.h"
 #include "controller/policy_controller.h"
 #include "support/fake_clock.h"
@@ -46,7 +47,7 @@ class WorkerSetTest : public testing::Test {
   WorkerPlan plan(const std::string& name, bool needs_leadership) {
     return {.name = name,
             .needs_leadership = needs_leadership,
-            .purpose = {},
+            .purposes = {},
             .start = [this, name](const WorkerContext& context) {
               auto worker = std::make_unique<TestWorker>(name, context, happened_);
               last_ = worker.get();
@@ -54,15 +55,20 @@ class WorkerSetTest : public testing::Test {
             }};
   }
   WorkerContext context() {
-    return {.objects = objects_, .clock = clock_, .log = log_.log(), .time_left = [] {
-              return milliseconds(7000);
-            }};
+    return {.objects = objects_,
+            .clock = clock_,
+            .log = log_.log(),
+            .watches = watches_,
+            .instance = "pod-1",
+            .time_left = [] { return milliseconds(7000); }};
   }
   Lines take_happened() { return std::exchange(happened_, {}); }
 
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{
+      objects_, log_.log(), {.first = milliseconds(1), .longest = milliseconds(4)}};
   Lines happened_;
   TestWorker* last_ = nullptr;
 };
@@ -108,9 +114,9 @@ TEST_F(WorkerSetTest, WithoutWorkersNothingHappens) {
 
 // Those that there are.
 TEST_F(WorkerSetTest, ThePolicyAndTheEvictionsWork) {
-  WorkerSet workers({plan_policy({.ns = "gpu", .out_name = "out", .instance = "pod-1"}),
-                     plan_evictions({.ns = "gpu", .instance = "pod-1"})},
-                    context());
+  const config::ControllerOptions options{
+      .ns = "gpu", .config_map_out = "out", .evict_unregistered = true};
+  WorkerSet workers({plan_policy(options).value(), plan_evictions(options).value()}, context());
   workers.follow(false);
   EXPECT_THAT(objects_.calls(), IsEmpty()) << "without leadership nothing is asked for";
   workers.follow(true);

@@ -1,4 +1,4 @@
-#include "controller/mig_waiting.h"
+#include "controller/mig_explainer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,33 +6,35 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "controller/waiting_pods.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::controller::mig_waiting_test {
+namespace tranche::controller::mig_explainer_test {
 namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-class MigWaitingTest : public testing::Test {
+class MigExplainerTest : public testing::Test {
  protected:
   void start() {
-    waiting_.emplace(
-        objects_,
-        MigWaiting::Options{.instance = "c-1",
-                            .time_left =
-                                [this] {
-                                  ++looks_;
-                                  return milliseconds(60'000);
-                                },
-                            .look = milliseconds(1),
-                            .watch_backoff = {.first = milliseconds(1), .longest = milliseconds(4)},
-                            .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
-        clock_, log_.log());
+    worker_.emplace(
+        WorkerContext{.objects = objects_,
+                      .clock = clock_,
+                      .log = log_.log(),
+                      .watches = watches_,
+                      .instance = "c-1",
+                      .time_left =
+                          [this] {
+                            ++looks_;
+                            return milliseconds(60'000);
+                          },
+                      .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
+        WaitingPods::Options{.explainers = {mig_explainer()}, .look = milliseconds(1)});
   }
   void put_node(const std::string& resource) {
     const json node = {{"metadata", {{"name", "gpu-1"}}},
@@ -67,11 +69,13 @@ class MigWaitingTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{
+      objects_, log_.log(), {.first = milliseconds(1), .longest = milliseconds(4)}};
   std::atomic<int> looks_ = 0;
-  std::optional<MigWaiting> waiting_;
+  std::optional<WaitingPods> worker_;
 };
 
-TEST_F(MigWaitingTest, APodIsToldOnceWhatTheLayoutHasInstead) {
+TEST_F(MigExplainerTest, APodIsToldOnceWhatTheLayoutHasInstead) {
   put_node("nvidia.com/mig-1g.10gb");
   put_pod("train", "1");
   start();
@@ -86,29 +90,29 @@ TEST_F(MigWaitingTest, APodIsToldOnceWhatTheLayoutHasInstead) {
   EXPECT_THAT(event["note"], HasSubstr("gpu-1 offers nvidia.com/mig-1g.10gb: 28"));
 }
 
-TEST_F(MigWaitingTest, AnotherControllerTellsTheSameEvent) {
+TEST_F(MigExplainerTest, AnotherControllerTellsTheSameEvent) {
   put_node("nvidia.com/mig-1g.10gb");
   put_pod("train", "1");
   start();
   ASSERT_TRUE(test::eventually([&] { return !events().empty(); }));
-  waiting_.reset();
+  worker_.reset();
   const auto before = calls("create events");
   start();
   EXPECT_TRUE(test::eventually([&] { return calls("create events") > before; }));
   EXPECT_EQ(events().size(), 1U);
 }
 
-TEST_F(MigWaitingTest, NodesAreReadOnlyWhereAPodWaitsForGpus) {
+TEST_F(MigExplainerTest, NodesAreReadOnlyWhereAPodWaitsForGpus) {
   put_node("nvidia.com/mig-1g.10gb");
   put_pod("other", "0");
   start();
-  ASSERT_TRUE(test::eventually([&] { return !waiting_->trouble(); }));
+  ASSERT_TRUE(test::eventually([&] { return !worker_->trouble(); }));
   ASSERT_TRUE(looks_again());
   EXPECT_EQ(calls("list nodes"), 0);
   EXPECT_TRUE(events().empty());
 }
 
-TEST_F(MigWaitingTest, AnAbsurdRequestHidesNoOtherPod) {
+TEST_F(MigExplainerTest, AnAbsurdRequestHidesNoOtherPod) {
   put_node("nvidia.com/mig-1g.10gb");
   put_pod("absurd", "1e30");
   put_pod("train", "1");
@@ -116,7 +120,7 @@ TEST_F(MigWaitingTest, AnAbsurdRequestHidesNoOtherPod) {
   EXPECT_TRUE(test::eventually([&] { return events().size() == 2; }));
 }
 
-TEST_F(MigWaitingTest, AnApiServerThatIsAwayIsAskedAgain) {
+TEST_F(MigExplainerTest, AnApiServerThatIsAwayIsAskedAgain) {
   put_node("nvidia.com/mig-1g.10gb");
   put_pod("train", "1");
   objects_.refuse("list", cluster::kNode, {.code = Code::kUnavailable, .what = "away"}, 2);
@@ -125,4 +129,4 @@ TEST_F(MigWaitingTest, AnApiServerThatIsAwayIsAskedAgain) {
 }
 
 }  // namespace
-}  // namespace tranche::controller::mig_waiting_test
+}  // namespace tranche::controller::mig_explainer_test

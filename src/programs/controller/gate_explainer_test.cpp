@@ -1,4 +1,4 @@
-#include "controller/gate_notice.h"
+#include "controller/gate_explainer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,12 +6,13 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "controller/waiting_pods.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::controller::gate_notice_test {
+namespace tranche::controller::gate_explainer_test {
 namespace {
 
 using nlohmann::json;
@@ -69,21 +70,22 @@ TEST(GateOffAtScheduler, IsTheOneThatItsMessageNames) {
   for (const auto& [name, condition, gate] : cases) EXPECT_EQ(gate_of(condition), gate) << name;
 }
 
-class GateNoticeTest : public testing::Test {
+class GateExplainerTest : public testing::Test {
  protected:
   void start() {
-    notice_.emplace(
-        objects_,
-        GateNotice::Options{.instance = "c-1",
-                            .time_left =
-                                [this] {
-                                  ++looks_;
-                                  return milliseconds(60'000);
-                                },
-                            .look = milliseconds(1),
-                            .watch_backoff = {.first = milliseconds(1), .longest = milliseconds(4)},
-                            .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
-        clock_, log_.log());
+    worker_.emplace(
+        WorkerContext{.objects = objects_,
+                      .clock = clock_,
+                      .log = log_.log(),
+                      .watches = watches_,
+                      .instance = "c-1",
+                      .time_left =
+                          [this] {
+                            ++looks_;
+                            return milliseconds(60'000);
+                          },
+                      .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
+        WaitingPods::Options{.explainers = {gate_explainer()}, .look = milliseconds(1)});
   }
   std::vector<json> events() {
     std::vector<json> found;
@@ -99,11 +101,13 @@ class GateNoticeTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
+  SharedWatches watches_{
+      objects_, log_.log(), {.first = milliseconds(1), .longest = milliseconds(4)}};
   std::atomic<int> looks_ = 0;
-  std::optional<GateNotice> notice_;
+  std::optional<WaitingPods> worker_;
 };
 
-TEST_F(GateNoticeTest, APodThatWaitsForItIsToldOnceAndNoOther) {
+TEST_F(GateExplainerTest, APodThatWaitsForItIsToldOnceAndNoOther) {
   objects_.put(cluster::kPod, pod("half", not_scheduled(kRefused)).dump());
   objects_.put(cluster::kPod, pod("full", not_scheduled("cannot allocate all claims")).dump());
   start();
@@ -119,13 +123,13 @@ TEST_F(GateNoticeTest, APodThatWaitsForItIsToldOnceAndNoOther) {
               HasSubstr("kube-scheduler --feature-gates=DRAConsumableCapacity=true"));
 }
 
-TEST_F(GateNoticeTest, SaysWhyItKnowsNothing) {
+TEST_F(GateExplainerTest, SaysWhyItKnowsNothing) {
   objects_.refuse("list", cluster::kPod, {.code = Code::kUnavailable, .what = "away"});
   start();
-  EXPECT_TRUE(test::eventually([&] { return notice_->trouble().has_value(); }));
+  EXPECT_TRUE(test::eventually([&] { return worker_->trouble().has_value(); }));
   objects_.recover();
-  EXPECT_TRUE(test::eventually([&] { return !notice_->trouble(); }));
+  EXPECT_TRUE(test::eventually([&] { return !worker_->trouble(); }));
 }
 
 }  // namespace
-}  // namespace tranche::controller::gate_notice_test
+}  // namespace tranche::controller::gate_explainer_test

@@ -1,0 +1,36 @@
+#pragma once
+// What the workers for shares of GPUs have in common: the cluster's GPUs, the templates that shares
+// are claimed from, and where shares are counted, what counting needs. Begins before those workers
+// and ends after them, so what the webhook knows stays when leadership comes.
+
+#include <optional>
+
+#include "config/programs/controller_options.h"
+#include "controller/fleet_watch.h"
+#include "controller/quota_watch.h"
+#include "controller/quota_webhook.h"
+#include "controller/share_book.h"
+#include "controller/share_templates.h"
+#include "controller/worker.h"
+
+namespace tranche::controller {
+
+struct Shares {
+  // The context's references outlive it.
+  Shares(const WorkerContext& context, const config::WebhookOptions& options);
+
+  struct Counting {
+    Counting(const WorkerContext& context, const FleetWatch& fleet,
+             const config::WebhookOptions& options);
+
+    QuotaWatch quotas;
+    ShareBook book;
+    QuotaWebhook webhook;
+  };
+
+  FleetWatch fleet;
+  ShareTemplates templates;
+  std::optional<Counting> counting;  // nullopt: shares are not counted
+};
+
+}  // namespace tranche::controller
