@@ -30,15 +30,16 @@ SCENARIO = ROOT / "tests/data/scenarios/fractions/half-pod.yaml"
 class Cluster:
     """An API server that asks the webhook, and one controller that serves it."""
 
-    def __init__(self, server, folder, counts=()):
-        """counts: DeviceClasses whose claims are counted against quotas."""
+    def __init__(self, server, folder, counts=(), driver="gpu.nvidia.com"):
+        """counts: DeviceClasses whose claims are counted against quotas. driver: the value dra.driverName."""
         self.server, self.folder, self.counts = server, folder, counts
         self.port = free_port()
         self.process = None
         helm = Helm(find_helm(), folder)
         quota = {"enabled": bool(counts), **({"deviceClasses": list(counts)} if counts else {})}
-        values = {"fractions": {**MODES["fractions"]["fractions"], "quota": quota}}
+        values = {"fractions": {**MODES["fractions"]["fractions"], "quota": quota}, "dra": {"driverName": driver}}
         rendered = helm.template(values, namespace="tranche")
+        self.driver_flag = driver_flag(rendered)
         for item in rendered.objects:
             about_controller = item["metadata"]["name"] in (ACCOUNT, NAME, CLAIMS, "tranche-controller")
             if not about_controller or item["kind"] in ("Deployment", "Service", "NetworkPolicy"):
@@ -59,7 +60,7 @@ class Cluster:
             [ROOT / "build/bin/tranche", "controller", f"--kubeconfig={self.server.kubeconfig(token)}"]
             + ["--namespace=tranche", "--fractions", f"--webhook-listen=127.0.0.1:{self.port}"]
             + ["--webhook-hosts=127.0.0.1", f"--webhook-secret={NAME}", f"--webhook-configuration={NAME}"]
-            + ["--leader-elect", *self.counting(), *more],
+            + ["--leader-elect", self.driver_flag, *self.counting(), *more],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -107,9 +108,20 @@ class Cluster:
     def templates(self) -> set[str]:
         return {t["metadata"]["name"] for t in self.server.request("GET", TEMPLATES)["items"]}
 
+    def delete_templates(self):
+        for name in self.templates():
+            self.delete(f"{TEMPLATES}/{name}")
+
     def delete(self, path: str):
         with contextlib.suppress(Refused):
             self.server.request("DELETE", path + "?gracePeriodSeconds=0")
+
+
+def driver_flag(rendered) -> str:
+    """What the chart tells the controller of the DRA driver's name."""
+    pod = rendered.one("Deployment", "gpu-tranche-controller")["spec"]["template"]["spec"]
+    (flag,) = [a for a in pod["containers"][0]["args"] if a.startswith("--dra-driver-name=")]
+    return flag
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +132,7 @@ def cluster(server, tmp_path_factory):
     made.start()
     yield made
     made.stop()
+    made.delete_templates()
     for path in (CONFIGURATION, SECRET, f"{SLICES}/l20", f"{SLICES}/t4"):
         made.delete(path)
 
@@ -154,13 +167,13 @@ def device(product: str, memory: str) -> dict:
     }
 
 
-def resource_slice(node: str, product: str, memory: str) -> dict:
+def resource_slice(node: str, product: str, memory: str, driver="gpu.nvidia.com") -> dict:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceSlice",
         "metadata": {"name": node},
         "spec": {
-            "driver": "gpu.nvidia.com",
+            "driver": driver,
             "nodeName": node,
             "pool": {"name": f"gpu-{node}", "generation": 1, "resourceSliceCount": 1},
             "devices": [device(product, memory)],

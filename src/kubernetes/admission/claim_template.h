@@ -25,6 +25,7 @@
 
 #include "admission/fleet.h"
 #include "admission/share.h"
+#include "base/dra_driver.h"
 #include "base/result.h"
 
 namespace tranche::admission {
@@ -33,7 +34,7 @@ namespace tranche::admission {
 inline constexpr std::size_t kMostModels = 8;
 
 struct ClaimOptions {
-  std::string driver = "gpu.nvidia.com";   // whose attributes are asked
+  std::string driver{kDefaultDraDriver};   // whose attributes are asked
   std::string device_class = "gpu-share";  // that holds the GPUs of which shares are given
 };
 

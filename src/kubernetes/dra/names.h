@@ -9,9 +9,6 @@
 
 namespace tranche::dra {
 
-// The name of NVIDIA's DRA driver; ours is the same unless told otherwise. Attributes without a
-// domain are this driver's.
-inline constexpr std::string_view kDriver = "gpu.nvidia.com";
 // Ours beside NVIDIA's: which GPUs are linked by NVLink, for a claim that wants several of them
 // together (matchAttribute).
 inline constexpr std::string_view kIslandAttribute = "tranche.dev/nvlinkIsland";

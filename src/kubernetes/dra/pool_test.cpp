@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/dra_driver.h"
 #include "dra/names.h"
 #include "gpu/mig_tables.h"
 #include "support/machines.h"
@@ -261,14 +262,14 @@ TEST(Names, VersionsHaveThreeNumbersWithoutLeadingZeros) {
 
 TEST(Names, ASliceOfANodeWithALongNameIsToldApart) {
   const std::string node(250, 'n');
-  const auto one = slice_name(node + "aaa", kDriver, 0);
-  const auto other = slice_name(node + "bbb", kDriver, 0);
+  const auto one = slice_name(node + "aaa", kDefaultDraDriver, 0);
+  const auto other = slice_name(node + "bbb", kDefaultDraDriver, 0);
   EXPECT_LE(one.size(), 253U);
   EXPECT_NE(one, other);
   EXPECT_THAT(one, EndsWith("-gpu.nvidia.com-00"));
   // Cut behind a dot, a part of the name would begin with a hyphen.
   const auto dotted =
-      slice_name(std::string(217, 'n') + "....................................", kDriver, 0);
+      slice_name(std::string(217, 'n') + "....................................", kDefaultDraDriver, 0);
   EXPECT_EQ(dotted.find(".-"), std::string::npos);
 }
 

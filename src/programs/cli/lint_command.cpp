@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "config/flags/command_line.h"
 #include "config/programs/lint_options.h"
+#include "explain/lint/driver_name.h"
 #include "explain/lint/lint.h"
 #include "kube/client.h"
 
@@ -108,7 +109,8 @@ int run_lint_command(const Invocation& invocation) {
   if (!options) return refuse(invocation, options.error().message());
   const auto files = read_lint_files(options->files);
   if (!files) return lint_ends(files.error(), kExitUsage);
-  auto around = published_surroundings();
+  const auto driver = lint::driver_named_in(*files);
+  auto around = published_surroundings(driver.value_or(std::string(kDefaultDraDriver)));
   if (options->cluster) {
     if (const auto code = look_at_cluster(*options, sources, around)) return *code;
   } else if (!options->snapshot.empty()) {

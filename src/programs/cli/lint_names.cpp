@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -12,7 +14,6 @@
 #include "cluster/list_of.h"
 #include "cluster/snapshot/encoding.h"
 #include "dra/claim_config.h"
-#include "dra/names.h"
 #include "dra/pool.h"
 #include "gpu/mig_tables.h"
 
@@ -22,7 +23,7 @@ namespace {
 using lint::AttributeKind;
 
 // A node with one GPU of each kind, so that all names occur.
-std::vector<cluster::ResourceSlice> example_slices() {
+std::vector<cluster::ResourceSlice> example_slices(const std::string& driver) {
   gpu::Machine machine;
   machine.driver_version = "570.158.01";
   machine.cuda_driver_version = 12080;
@@ -46,13 +47,12 @@ std::vector<cluster::ResourceSlice> example_slices() {
                              .islands = {{whole.uuid, "island-0"}},
                              .taints = {}};
   machine.gpus = {std::move(whole), std::move(cut)};
-  return dra::make_slices(dra::make_pool(machine, facts),
-                          {.driver = std::string(dra::kDriver), .node = "example"}, 1);
+  return dra::make_slices(dra::make_pool(machine, facts), {.driver = driver, .node = "example"}, 1);
 }
 
 // NVIDIA's driver has them, and ours does not.
 void add_nvidias(lint::DeviceNames& names) {
-  const std::string driver(dra::kDriver);
+  const std::string driver(kDefaultDraDriver);
   for (const auto* text : {"deviceID", "vendorID"}) {
     names.add(driver, text, AttributeKind::kText);
   }
@@ -104,9 +104,11 @@ Result<void> add_classes(cluster::Objects& objects, lint::Surroundings& around) 
 
 }  // namespace
 
-lint::Surroundings published_surroundings() {
-  lint::Surroundings around{.names = lint::DeviceNames::of(example_slices()),
-                            .driver = std::string(dra::kDriver)};
+lint::Surroundings published_surroundings(std::string driver) {
+  auto slices = example_slices(std::string(kDefaultDraDriver));
+  if (driver != kDefaultDraDriver)
+    std::ranges::move(example_slices(driver), std::back_inserter(slices));
+  lint::Surroundings around{.names = lint::DeviceNames::of(slices), .driver = std::move(driver)};
   add_nvidias(around.names);
   around.check_parameters = [](std::string_view json) -> Result<void> {
     TRY(dra::parse_settings(json));

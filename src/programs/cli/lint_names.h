@@ -3,14 +3,16 @@
 
 #include <string>
 
+#include "base/dra_driver.h"
 #include "base/result.h"
 #include "cluster/objects.h"
 #include "explain/lint/surroundings.h"
 
 namespace tranche::cli {
 
-// The names that our driver publishes, and those of NVIDIA's that it does not.
-lint::Surroundings published_surroundings();
+// The names that our driver publishes, and those of NVIDIA's that it does not. `driver`: our
+// driver's name. NVIDIA's names are known whatever that is: theirs may run beside it.
+lint::Surroundings published_surroundings(std::string driver = std::string(kDefaultDraDriver));
 
 // Reads Nodes, ResourceSlices and DeviceClasses. Returns what could not be compared, for people;
 // empty: nothing. Errors: those of the port.

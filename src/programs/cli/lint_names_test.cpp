@@ -30,6 +30,16 @@ TEST(PublishedNames, AreThoseOfNvidiasDriverAndOurs) {
   EXPECT_FALSE(names.has_capacity(driver, "uuid"));
 }
 
+// NVIDIA's driver may run beside ours then.
+TEST(PublishedNames, AreOfADriverOfAnotherNameToo) {
+  const auto around = published_surroundings("gpu.example.com");
+  EXPECT_EQ(around.driver, "gpu.example.com");
+  EXPECT_EQ(around.names.attribute("gpu.example.com", "productName"), AttributeKind::kText);
+  EXPECT_FALSE(around.names.attribute("gpu.example.com", "deviceID"));
+  EXPECT_EQ(around.names.attribute("gpu.nvidia.com", "productName"), AttributeKind::kText);
+  EXPECT_EQ(around.names.attribute("gpu.nvidia.com", "deviceID"), AttributeKind::kText);
+}
+
 TEST(PublishedNames, ParametersAreReadAsTheDriverReadsThem) {
   const auto check = published_surroundings().check_parameters;
   EXPECT_TRUE(check(R"({"apiVersion":"resource.nvidia.com/v1beta1","kind":"GpuConfig"})"));

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "admission/fleet.h"
+#include "base/dra_driver.h"
 #include "base/result.h"
 #include "cluster/node.h"
 #include "cluster/resource_slice.h"
@@ -29,7 +30,7 @@ namespace tranche::controller {
 class FleetWatch {
  public:
   struct Options {
-    std::string driver = "gpu.nvidia.com";
+    std::string driver{kDefaultDraDriver};
     std::chrono::seconds model_stays = std::chrono::minutes(5);
     std::vector<admission::DraModel> expected = {};
   };

@@ -165,6 +165,7 @@ std::optional<WorkerPlan> plan_fraction_webhook(const config::ControllerOptions&
                     std::move(served)](const WorkerContext& context) -> std::unique_ptr<Worker> {
         auto& shares = *context.shares;
         auto own = served;
+        own.claim = shares.claim;
         if (shares.counting) {
           own.review_claim = [&webhook = shares.counting->webhook](const std::string& body,
                                                                    const std::stop_token& stop) {

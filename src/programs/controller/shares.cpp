@@ -16,16 +16,19 @@ std::vector<admission::DraModel> expected(const std::vector<config::ExpectedMode
 }  // namespace
 
 Shares::Shares(const WorkerContext& context, const config::WebhookOptions& options)
-    : fleet(context, {.expected = expected(options.models)}), templates(context) {
-  if (options.counts_shares) counting.emplace(context, fleet, options);
+    : claim{.driver = options.dra_driver_name},
+      fleet(context, {.driver = claim.driver, .expected = expected(options.models)}),
+      templates(context) {
+  if (options.counts_shares) counting.emplace(context, fleet, claim, options);
 }
 
 Shares::Counting::Counting(const WorkerContext& context, const FleetWatch& fleet,
+                           const admission::ClaimOptions& claim,
                            const config::WebhookOptions& options)
     : quotas(context, {}),
-      book(
-          context, fleet,
-          {.configuration = options.configuration, .charge = {.classes = options.counted_classes}}),
-      webhook(context, fleet, quotas, book, {.classes = options.counted_classes}) {}
+      book(context, fleet,
+           {.configuration = options.configuration,
+            .charge = {.claim = claim, .classes = options.counted_classes}}),
+      webhook(context, fleet, quotas, book, {.claim = claim, .classes = options.counted_classes}) {}
 
 }  // namespace tranche::controller

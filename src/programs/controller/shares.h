@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "admission/claim_template.h"
 #include "config/programs/controller_options.h"
 #include "controller/fleet_watch.h"
 #include "controller/quota_watch.h"
@@ -21,13 +22,14 @@ struct Shares {
 
   struct Counting {
     Counting(const WorkerContext& context, const FleetWatch& fleet,
-             const config::WebhookOptions& options);
+             const admission::ClaimOptions& claim, const config::WebhookOptions& options);
 
     QuotaWatch quotas;
     ShareBook book;
     QuotaWebhook webhook;
   };
 
+  const admission::ClaimOptions claim;  // what is claimed
   FleetWatch fleet;
   ShareTemplates templates;
   std::optional<Counting> counting;  // nullopt: shares are not counted

@@ -170,8 +170,9 @@ std::optional<WorkerPlan> plan_template_collector(const config::ControllerOption
       .purposes = {"keeping the ResourceClaimTemplates of shares of GPUs while they are used"},
       .start = [](const WorkerContext& context) -> std::unique_ptr<Worker> {
         auto& shares = *context.shares;
-        return std::make_unique<TemplateCollector>(context, shares.fleet, shares.templates,
-                                                   TemplateCollector::Options());
+        return std::make_unique<TemplateCollector>(
+            context, shares.fleet, shares.templates,
+            TemplateCollector::Options{.claim = shares.claim});
       }};
 }
 

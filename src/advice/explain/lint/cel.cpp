@@ -214,8 +214,9 @@ CelCheck check_cel(std::string_view expression, const Surroundings& around) {
   if (!tokens || tokens->empty()) {
     refused.findings.push_back(
         tokens ? CelFinding{.what = "the expression is empty",
-                            .fix = "write what a device must be, such as device.driver == "
-                                   "'gpu.nvidia.com'"}
+                            .fix = fmt::format("write what a device must be, such as "
+                                               "device.driver == '{}'",
+                                               around.driver)}
                : CelFinding{.what = tokens.error().what, .fix = tokens.error().hint});
     return refused;
   }

@@ -45,7 +45,7 @@ void check_attribute(const Place& constraint, std::string_view key, const Surrou
     } else {
       place->error(fmt::format("{} lacks the domain", shown(text)),
                    did_you_mean(text, around.names.names(around.driver),
-                                "write domain/name, such as gpu.nvidia.com/uuid"));
+                                fmt::format("write domain/name, such as {}/uuid", around.driver)));
     }
     return;
   }

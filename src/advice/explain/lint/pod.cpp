@@ -87,7 +87,8 @@ void check_fractions(const Place& object, const Surroundings& around) {
     return;
   }
   const bool is_known = around.fleet && !around.fleet->dra_models.empty();
-  const auto rewritten = admission::rewrite(*view, is_known ? *around.fleet : some_fleet(), {});
+  const auto rewritten = admission::rewrite(*view, is_known ? *around.fleet : some_fleet(),
+                                            {.claim = {.driver = around.driver}});
   if (!rewritten) {
     object.error(rewritten.error().what, rewritten.error().hint);
     return;

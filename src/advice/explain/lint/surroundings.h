@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "admission/fleet.h"
+#include "base/dra_driver.h"
 #include "base/result.h"
 #include "cluster/node.h"
 #include "cluster/resource_slice.h"
@@ -60,7 +61,7 @@ struct Surroundings {
   // The names are those of the cluster's slices: what is not among them is an error.
   bool names_are_the_clusters = false;
   // The driver whose names are meant where none is written.
-  std::string driver = "gpu.nvidia.com";
+  std::string driver{kDefaultDraDriver};
   std::optional<Offered> offered = {};                // nullopt: nobody was asked
   std::optional<std::set<std::string>> classes = {};  // DeviceClasses; nullopt: nobody was asked
   // What gives parts of GPUs in the cluster. nullopt: nobody was asked.

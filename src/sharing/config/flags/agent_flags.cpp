@@ -1,5 +1,6 @@
 // Our own flags of the agent, and of the programs that share them.
 
+#include "base/dra_driver.h"
 #include "config/flags/tables.h"
 
 namespace tranche::config {
@@ -176,8 +177,10 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
          "API server, Kubernetes 1.34 or later"},
     {.name = "dra-driver-name",
      .environment = kNames<"TRANCHE_DRA_DRIVER_NAME">,
-     .default_text = "gpu.nvidia.com",
-     .help = "the DRA driver's name; DeviceClasses select by it"},
+     .default_text = kDefaultDraDriver,
+     .help = "the DRA driver's name; DeviceClasses select by it, and claims of shares of GPUs name "
+             "its attributes; the same for agents and controller",
+     .uses = kUseAgent | kUseController},
     {.name = "dra-evict-after",
      .environment = kNames<"TRANCHE_DRA_EVICT_AFTER">,
      .default_text = "never",

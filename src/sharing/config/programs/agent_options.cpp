@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/go_values.h"
+#include "config/programs/driver_name.h"
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
@@ -62,21 +63,6 @@ std::chrono::nanoseconds grants_interval(OptionReader& reader) {
 
 std::chrono::nanoseconds mig_drain_timeout(OptionReader& reader) {
   return interval(reader, "mig-drain-timeout", "Pods must be given", "5m");
-}
-
-// Kubelet's rule for drivers, which are named in paths too.
-std::string dra_driver_name(OptionReader& reader) {
-  static constexpr std::size_t kLongest = 63;
-  auto name = reader.get<std::string>("dra-driver-name");
-  const bool known =
-      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string::npos;
-  const auto is_end = [](char c) { return c == '-' || c == '.'; };
-  if (!known || name.empty() || name.size() > kLongest || is_end(name.front()) ||
-      is_end(name.back()) || name.find("..") != std::string::npos) {
-    reader.error("dra-driver-name", fmt::format("'{}' names no driver", name.substr(0, 80)),
-                 "write a DNS subdomain of at most 63 characters, such as gpu.nvidia.com");
-  }
-  return name;
 }
 
 std::vector<Fallback> fallbacks(OptionReader& reader) {
@@ -175,7 +161,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .mig_drain_timeout = mig_drain_timeout(reader),
       .mig_ask_controller = reader.get<bool>("mig-ask-controller"),
       .dra = reader.get<bool>("dra"),
-      .dra_driver_name = dra_driver_name(reader),
+      .dra_driver_name = read_driver_name(reader),
       .dra_evict_after = duration_or_never(reader, "dra-evict-after"),
       .dra_dynamic_mig = reader.get<bool>("dra") && reader.get<bool>("dra-dynamic-mig"),
       .plugins_dir = reader.get<std::string>("kubelet-plugins-directory-path"),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/api_server.h"
+#include "base/dra_driver.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "config/choose.h"
@@ -57,7 +58,7 @@ struct AgentOptions {
   std::chrono::nanoseconds mig_drain_timeout = std::chrono::minutes(5);
   bool mig_ask_controller = true;
   bool dra = false;  // serve claims, where the node's label says so
-  std::string dra_driver_name = "gpu.nvidia.com";
+  std::string dra_driver_name{kDefaultDraDriver};
   std::optional<std::chrono::nanoseconds> dra_evict_after;  // nullopt: never
   bool dra_dynamic_mig = false;  // make MIG instances for claims; only with `dra`
   std::string plugins_dir;       // "": below kubelet_root. As kubelet sees it: it is told the path

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "config/names.h"
+#include "config/programs/driver_name.h"
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
@@ -163,6 +164,7 @@ std::optional<WebhookOptions> read_webhook(OptionReader& reader) {
   read_hosts(reader, options);
   read_classes(reader, options);
   read_models(reader, options);
+  options.dra_driver_name = read_driver_name(reader);
   options.secret = name(reader, "webhook-secret", "the Secret of the certificates");
   options.configuration = name(reader, "webhook-configuration", "the MutatingWebhookConfiguration");
   const auto life = reader.get<Interval>("webhook-certificate-life").value;

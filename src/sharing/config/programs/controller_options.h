@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/api_server.h"
+#include "base/dra_driver.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -32,7 +33,8 @@ struct WebhookOptions {
   std::string configuration = "tranche-webhook";
   std::chrono::seconds certificate_life = std::chrono::hours(2160);
   std::vector<ExpectedModel> models = {};
-  bool counts_shares = false;  // against the quotas of namespaces
+  std::string dra_driver_name{kDefaultDraDriver};  // whose devices shares are of
+  bool counts_shares = false;                      // against the quotas of namespaces
   // DeviceClasses whose claims are counted; not empty.
   std::vector<std::string> counted_classes = {"gpu-share"};
   bool operator==(const WebhookOptions&) const = default;

@@ -63,6 +63,21 @@ TEST(ControllerOptions, OneWithPoolsNeedsNoPolicy) {
       load_controller_options({.flags = {{"namespace", "tranche"}, {"mig-pools", "../pools"}}}));
 }
 
+TEST(ControllerOptions, TheDriverOfSharesIsTheAgents) {
+  const auto load = [](const std::string& driver) {
+    return load_controller_options({.flags = {{"namespace", "tranche"},
+                                              {"fractions", "true"},
+                                              {"webhook-hosts", "w.tranche.svc"}},
+                                    .environment = {{"TRANCHE_DRA_DRIVER_NAME", driver}}});
+  };
+  const auto options = load("gpu.example.com");
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->webhook->dra_driver_name, "gpu.example.com");
+  const auto refused = load("gpu/example");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("'gpu/example' names no driver"));
+}
+
 TEST(ControllerOptions, OneWithAWebhookNeedsNoPolicy) {
   const auto defaults = load_controller_options(
       {.flags = {
