@@ -16,8 +16,8 @@ namespace tranche::controller {
 
 class QuotaWatch {
  public:
-  // `on_change`: called on the watch's thread with the namespace of a quota that changed in
-  // whatever; once with "" when all are known. The references outlive it.
+  // `on_change`: called with the namespace of a quota that changed in whatever; once with "" when
+  // all are known. As the listener of a Watch.
   QuotaWatch(const WorkerContext& context, std::function<void(const std::string& ns)> on_change);
   QuotaWatch(const QuotaWatch&) = delete;
   QuotaWatch& operator=(const QuotaWatch&) = delete;
@@ -33,7 +33,7 @@ class QuotaWatch {
   const std::function<void(const std::string&)> on_change_;
   mutable std::mutex mutex_;
   std::map<std::string, int> count_;  // guarded by mutex_: how many that matter a namespace has
-  std::map<cluster::ObjectKey, bool> known_;  // of the watch's thread alone
+  std::map<cluster::ObjectKey, bool> known_;  // of the listener alone
   // Last: its thread uses the others.
   Watch cache_;
 };

@@ -25,8 +25,8 @@ using NodeReasons = std::map<std::string, std::string>;
 
 class ServingNodes {
  public:
-  // `notify`: called on the watch's thread when not_serving() has changed, and once at the first
-  // complete list. The references outlive it.
+  // `notify`: called as the listener of a Watch when not_serving() has changed, and once at the
+  // first complete list.
   ServingNodes(const WorkerContext& context, std::function<void()> notify);
 
   const Watch& cache() const { return cache_; }
