@@ -7,7 +7,7 @@
 
 namespace tranche {
 
-// White space is skipped. nullopt: `text` is no base64.
+// Skips white space. nullopt: `text` is not base64.
 std::optional<std::string> decode_base64(std::string_view text);
 // On one line, padded.
 std::string encode_base64(std::string_view bytes);

@@ -10,7 +10,7 @@
 
 namespace tranche::json {
 
-// The canonical text of `value`; nullopt: it holds a number or a string that no program can hold.
+// The canonical text of `value`; nullopt: it holds a number or a string that cannot be represented.
 // json::Value::text(kSorted) gives the same text for the same value. The text is made part by part,
 // because a tree of a large list takes many times the memory of its text.
 std::optional<std::string> canonical_text(View value);

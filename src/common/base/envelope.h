@@ -17,7 +17,7 @@ namespace tranche {
 
 struct EnvelopeKind {
   std::string_view version;  // "limits/v1"
-  std::string_view key;      // of the content: "limits"; sorts between "checksum" and "version"
+  std::string_view key;      // key of the content: "limits"; sorts between "checksum" and "version"
 };
 
 // `content`: a JSON text as json::Value::text(kSorted) makes it. `written_at`: value of a member
@@ -25,8 +25,8 @@ struct EnvelopeKind {
 std::string seal(const EnvelopeKind& kind, std::string_view content,
                  std::string_view written_at = {});
 
-// The content, as a view into `text`. It has json::kMaxDepth levels at most. kInvalidArgument: the
-// text is torn or no such envelope, its version is another, or the checksum does not match.
+// Returns the content as a view into `text`, at most json::kMaxDepth levels deep. kInvalidArgument:
+// the text is torn or not such an envelope, its version differs, or the checksum does not match.
 Result<json::View> unseal(const EnvelopeKind& kind, std::string_view text);
 
 }  // namespace tranche

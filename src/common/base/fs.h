@@ -16,12 +16,12 @@
 
 namespace tranche {
 
-// What a file said at one moment, and whether it was whole then.
+// The content of a file at one moment, and whether it was complete then.
 struct FileReading {
   std::string text;
   FileIdentity identity;  // with the time of the last change
   bool regular = true;    // false: a device, such as /dev/null
-  // Somebody had it open for writing, or changed it during the reading. nullopt: cannot be told
+  // Another process had it open for writing, or changed it during the read. nullopt: unknown
   // here.
   std::optional<bool> being_written;
 };
@@ -39,15 +39,16 @@ class FsRoot {
   // whose size is 0, are read to their end.
   Result<std::string> read(const std::filesystem::path& path,
                            std::size_t max_bytes = kDefaultMaxBytes) const;
-  // The same, and who else is at the file. Links are followed. `being_written` is known where this
-  // process owns the file and its file system has leases (fcntl(2), F_SETLEASE: a lease for reading
-  // is refused while the file is open for writing; it is given back at once).
+  // Like read(), and also reports whether someone else is writing the file. Follows links.
+  // `being_written` is known where this process owns the file and its file system supports leases
+  // (fcntl(2), F_SETLEASE: a read lease is refused while the file is open for writing; it is
+  // released at once).
   Result<FileReading> observe(const std::filesystem::path& path,
                               std::size_t max_bytes = kDefaultMaxBytes) const;
   // Replaces the file in one step: writes a temporary file in the same folder and renames it. The
-  // folder must exist. With `sync` the content is on the disk before the rename, and the name
-  // before the call returns; an error may then mean that the file is replaced and its name not yet
-  // safe from a power cut.
+  // folder must exist. With `sync` the content is on disk before the rename, and the new name
+  // before the call returns. An error may then mean that the file is replaced but its name could
+  // still be lost in a power cut.
   Result<void> write_atomic(const std::filesystem::path& path, std::string_view content,
                             unsigned mode = 0644, bool sync = false) const;
   Result<void> make_directories(const std::filesystem::path& path) const;

@@ -35,23 +35,23 @@ class View {
   // The value's own text, without space around it.
   std::string_view text() const { return text_; }
 
-  // The member `key` of an object; nullopt: it is absent, or this is no object.
+  // The member `key` of an object. nullopt: it is absent, or this is not an object.
   std::optional<View> find(std::string_view key) const;
   // Follows `path` from member to member by find().
   std::optional<View> at(std::initializer_list<std::string_view> path) const;
-  // All members in the order of the text, equal keys included; empty when this is no object.
+  // All members in the order of the text, including duplicate keys; empty if this is not an object.
   std::vector<Member> members() const;
-  // Empty when this is no array.
+  // Empty if this is not an array.
   std::vector<View> elements() const;
 
   // These give nullopt for a value of another kind.
   // A lone surrogate (\ud800) becomes U+FFFD, as in Go.
   std::optional<std::string> as_string() const;
   std::optional<bool> as_bool() const;
-  // A whole number that is written without fraction and exponent.
+  // An integer written without fraction or exponent.
   std::optional<std::int64_t> as_int() const;
   std::optional<std::uint64_t> as_uint() const;
-  // Any number within the range of a double; the nearest double.
+  // The nearest double to any number within the range of a double.
   std::optional<double> as_double() const;
 
  private:
@@ -70,9 +70,9 @@ struct Member {
   std::size_t end = 0;
 };
 
-// kInvalidArgument, with the number of the byte where the text is wrong.
+// kInvalidArgument, with the byte offset of the error.
 Result<View> parse(std::string_view text);
-// As parse(). It refuses also what no program can hold: half of a pair of surrogates, and a number
+// Like parse(), but also refuses what cannot be represented: half of a surrogate pair, or a number
 // beyond the range of a double.
 Result<View> parse_strict(std::string_view text);
 

@@ -1,15 +1,15 @@
 #pragma once
-// Reads the fields of one JSON object. A field that is not as it must be gives an error with its
-// path: "devices[2].uuid is a number where a text is expected". The first error is kept, and the
-// wrong field reads as empty. So a reader asks for all fields, and looks for an error once, at its
-// end. A number that does not fit is an error too: no value is ever cut.
+// Reads the fields of one JSON object. An invalid field gives an error with its path:
+// "devices[2].uuid is a number where a text is expected". The first error is kept, and the
+// invalid field reads as empty. So a reader asks for all fields and checks for an error
+// once, at the end. A number that does not fit is an error too; values are never
+// truncated.
 //
-// There are two ways to read. With `text`, `number`, `list` and the like, a field that is absent or
-// null is empty, as in Kubernetes' own types. With `need`, the field must be there, as in files
-// that we write ourselves.
+// There are two ways to read. With `text`, `number`, `list` and so on, a field that is
+// absent or null is empty, as in Kubernetes' own types. With `need`, the field must be
+// present, as in files that we write ourselves.
 //
-// The first question looks through the object's text once and keeps where its members are, so a
-// reader belongs to one thread.
+// The first lookup indexes the object's members, so a reader belongs to one thread.
 
 #include <concepts>
 #include <cstdint>
@@ -31,8 +31,8 @@ class Fields {
  public:
   using StringMap = std::map<std::string, std::string>;
 
-  // If `object` is no object, every field is absent. `error` must outlive this reader and all that
-  // come from it. `path`: "spec.mig"; empty at the top.
+  // If `object` is not an object, every field is absent. `error` must outlive this reader and all
+  // readers made from it. `path`: "spec.mig"; empty at the top.
   Fields(View object, std::string path, std::optional<Error>& error)
       : object_(object), path_(std::move(path)), error_(error) {}
 
@@ -40,44 +40,44 @@ class Fields {
   bool boolean(std::string_view key) const;
   std::int64_t number(std::string_view key) const;
   StringMap map(std::string_view key) const;
-  // An object; an empty one where it is absent.
+  // An object; empty if absent.
   Fields object(std::string_view key) const;
   // The objects of a list.
   std::vector<Fields> list(std::string_view key) const;
 
-  // nullopt where absent or null. T: as need() has it.
+  // nullopt if absent or null. T: see need().
   template <class T>
   std::optional<T> maybe(std::string_view key) const;
   std::optional<std::string> maybe_text(std::string_view key) const;
   std::optional<bool> maybe_boolean(std::string_view key) const;
 
-  // T: a text, a bool, an integer (its whole range; no fraction, no exponent), a double, a list of
-  // texts, a StringMap. Null is an error.
+  // T: a text, a bool, an integer (full range; no fraction, no exponent), a double, a list of
+  // texts, or a StringMap. Null is an error.
   template <class T>
   T need(std::string_view key) const;
-  // `fallback` where it is absent. Null is an error.
+  // `fallback` if absent. Null is an error.
   template <class T>
   T need_or(std::string_view key, T fallback) const;
-  // A whole number from `least` to `most`.
+  // An integer from `least` to `most`.
   std::int64_t need_number(std::string_view key, std::int64_t least, std::int64_t most) const;
   Fields need_object(std::string_view key) const;
   std::vector<Fields> need_list(std::string_view key) const;
-  // Refuses the first key that is absent. A null is there.
+  // Refuses the first key that is absent. A null counts as present.
   void require(std::initializer_list<std::string_view> keys) const;
 
   View view() const { return object_; }
   bool has(std::string_view key) const { return look_up(key).has_value(); }
-  // "spec.mig.strategy" of the key.
+  // The key's full path: "spec.mig.strategy".
   std::string path_of(std::string_view key) const;
-  // Records that the field is not as it must be.
+  // Records that the field is invalid.
   void refuse(std::string_view key, std::string_view why) const;
-  // The same, in words of the caller's own.
+  // The same, in the caller's own words.
   void refuse(std::string what) const;
 
  private:
   std::optional<View> look_up(std::string_view key) const;
   std::optional<View> find(std::string_view key, Kind kind) const;
-  // The field, which may be null. Refuses an absent one.
+  // The field, which may be null. Refuses it if absent.
   std::optional<View> present(std::string_view key) const;
   bool is(Kind kind, std::string_view key, View value) const;
   std::vector<Fields> objects_of(std::string_view key, View list) const;
@@ -93,7 +93,7 @@ class Fields {
   void read(std::string_view key, View value, T& out) const;
 
   View object_;
-  mutable std::optional<std::vector<Member>> members_;  // once somebody asked
+  mutable std::optional<std::vector<Member>> members_;  // filled at the first lookup
   std::string path_;
   std::optional<Error>& error_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 // A JSON value that a program builds and writes; json.h reads JSON. It is compiled once, so a file
-// that writes JSON pays only for this header. A library of templates would add seconds to the
+// that writes JSON only compiles this header. A library of templates would add seconds to the
 // compilation of each such file (docs/decisions/0016-json-values.md).
 //
 //     json::Value pod = {{"name", name}, {"labels", labels}};  // an object: all elements are pairs
@@ -38,8 +38,8 @@ class Value {
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   Value(T value) : Value(whole(value)) {}
-  // Written with as few digits as give the same number back, with a point or an exponent. NaN and
-  // infinity are written as null.
+  // Written with the fewest digits that round-trip, with a point or an exponent. NaN and infinity
+  // are written as null.
   Value(std::same_as<double> auto value) : Value(Fraction{value}) {}
   Value(const char* value);
   Value(std::string_view value);
@@ -52,7 +52,8 @@ class Value {
   Value(const std::map<std::string, T>& members) : Value(object()) {
     for (const auto& [key, value] : members) append(key, value);
   }
-  // An object if each element is an array of two whose first element is a string; else an array.
+  // An object if each element is a two-element array whose first element is a string; else an
+  // array.
   Value(std::initializer_list<Item> items);
 
   Value(const Value& other);
@@ -62,25 +63,25 @@ class Value {
 
   static Value array(std::initializer_list<Item> items = {});
   static Value object();
-  // A value from JSON text, which is written as it is.
+  // A value from JSON text, which is written unchanged.
   static Value raw(std::string text);
-  // A copy of what was read, to change it or to write it in another layout. Numbers keep their
+  // A copy of a parsed value, to modify it or to write it in another layout. Numbers keep their
   // text.
   static Value copy(View view);
 
   // The member `key` of an object; a missing member is added as null. A null value becomes an
-  // object first. On any other kind the program ends: that is a mistake in the program.
+  // object first. On any other kind the program aborts: that is a bug.
   Value& operator[](std::string_view key);
-  // Appends to an array. A null value becomes an array first. On any other kind the program ends.
+  // Appends to an array. A null value becomes an array first. On any other kind the program aborts.
   void push_back(Value value);
   // The number of elements or members; 0 for any other kind.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
-  enum class Order : std::uint8_t { kKept, kSorted };  // of members; raw() stays as it is
-  // JSON on one line. Strings may come from outside: bytes that are no UTF-8 become U+FFFD.
+  enum class Order : std::uint8_t { kKept, kSorted };  // order of members; raw() stays unchanged
+  // JSON on one line. Strings may come from outside: bytes that are not UTF-8 become U+FFFD.
   std::string text(Order order = Order::kKept) const;
-  // JSON for people: one member or element on each line, two more spaces for each level.
+  // JSON for people: one member or element on each line, indented by two spaces per level.
   std::string lines() const;
 
  private:

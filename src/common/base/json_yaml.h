@@ -8,7 +8,7 @@
 namespace tranche::json {
 
 // `json`: an object whose keys need no quotes in YAML. Scalars stay as JSON writes them, which is
-// YAML too. Text that is no object gives that text and a line end.
+// YAML too. Text that is not an object is returned with a newline.
 std::string to_yaml(std::string_view json);
 
 }  // namespace tranche::json

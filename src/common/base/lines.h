@@ -1,13 +1,13 @@
 #pragma once
-// The lines of a text that is in memory as a whole. Files of /proc and what we store have one entry
-// a line.
+// The lines of a text in memory. Files of /proc and our stored files have one entry per
+// line.
 
 #include <algorithm>
 #include <string_view>
 
 namespace tranche {
 
-// Takes the first line out of `text`, and returns it without its end. The last one may have none.
+// Removes the first line of `text` and returns it without its newline. The last line may have none.
 inline std::string_view take_line(std::string_view& text) {
   const auto end = std::min(text.find('\n'), text.size());
   const auto line = text.substr(0, end);

@@ -1,9 +1,9 @@
 #pragma once
-// Logs what somebody else can cause as often as they like (a tenant's messages, its processes)
-// without letting them fill the log: the first text of a kind is logged, later ones are counted.
-// Once a minute the last text is logged with the number of those before it.
-//
-// The caller bounds the number of kinds. Used by one thread.
+// Logs events that others can trigger at will (a tenant's
+// messages, its processes) without letting them flood the log. The
+// first text of a kind is logged, later ones are counted. Once a
+// minute the last text is logged with the number of those before
+// it.
 
 #include <chrono>
 #include <cstdint>
@@ -20,12 +20,12 @@ class LogLimiter {
  public:
   static constexpr std::chrono::seconds kEach{60};
 
-  // Both outlive it.
+  // Both must outlive it.
   LogLimiter(const Clock& clock, const Log& log) : clock_(clock), log_(log) {}
 
-  // Logs `text`, if nothing of its kind was logged in the last kEach; else counts it.
+  // Logs `text` unless its kind was logged within the last kEach; otherwise counts it.
   void warn(std::string_view kind, std::string_view text);
-  // Logs what was counted, of the kinds last logged kEach ago. Call it now and then.
+  // Logs the counted texts of kinds last logged kEach ago. Call it periodically.
   void tell();
 
  private:

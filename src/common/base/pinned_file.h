@@ -1,7 +1,7 @@
 #pragma once
 // Holds a file itself, not its name. While a file is pinned, no other file gets its inode number,
-// and path() leads to it even if another file took its name. A client can connect to a pinned unix
-// socket through path(); the connection is refused if another server took the name meanwhile.
+// and path() leads to it even after another file takes its name. A client can connect to a pinned
+// unix socket through path(); the connection is refused if another server took the name meanwhile.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ namespace tranche {
 
 class PinnedFile {
  public:
-  PinnedFile() = default;  // nothing
+  PinnedFile() = default;  // pins nothing
   // Pins the file that `path` leads to now; links are followed. Pins nothing if there is none.
   explicit PinnedFile(const std::filesystem::path& path)
       : fd_(::open(path.c_str(), O_PATH | O_CLOEXEC)) {}
@@ -32,7 +32,7 @@ class PinnedFile {
   bool exists() const { return fd_ >= 0; }
   // Call only if exists(). The path is valid in this process alone.
   std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-  // Whether both pin one file. Two that pin nothing are the same.
+  // Whether both pin the same file. Two that pin nothing are the same.
   bool same(const PinnedFile& other) const {
     if (!exists() || !other.exists()) return exists() == other.exists();
     const auto a = status();

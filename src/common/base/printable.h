@@ -1,6 +1,6 @@
 #pragma once
-// Makes text that somebody else chose (the name of a process, of a control group, of a file in an
-// image) fit for a log line, an Event or a terminal: without line ends and control sequences.
+// Makes text from an untrusted source (the name of a process, of a control group, of a file in an
+// image) fit for a log line, an Event or a terminal: without newlines and control sequences.
 
 #include <algorithm>
 #include <string>

@@ -16,13 +16,13 @@ namespace tranche {
 // exponents (e3, E3). kInvalidArgument: anything else, or a value that does not fit into 63 bits.
 Result<std::int64_t> parse_quantity(std::string_view text);
 
-// What is beyond the unit: away from zero, or towards it.
+// Which way to round below the unit: away from zero, or towards it.
 enum class Rounding { kUp, kDown };
 
-// The value in thousandths: "2.5" -> 2500. Errors as of parse_quantity().
+// The value in thousandths: "2.5" -> 2500. Errors: see parse_quantity().
 Result<std::int64_t> parse_milli_quantity(std::string_view text, Rounding rounding);
 
-// A quantity of bytes; negative ones are refused.
+// A quantity in bytes; negative ones are refused.
 Result<Bytes> parse_bytes(std::string_view text);
 
 // A whole number in the largest binary unit that divides it: "46068Mi", "100".

@@ -2,9 +2,9 @@
 // Every function that can fail returns a Result<T>. No exception leaves a room.
 //
 // An Error says what went wrong (`what`, with the place: "file:line: field: ...") and what the
-// reader can do about it (`hint`, may be empty). The codes are few; only the edges of the program
-// map them to codes of gRPC and HTTP and to exit codes. Absence that is no failure is
-// std::optional, never an Error.
+// reader can do about it (`hint`, may be empty). There are few codes; only the edges of the program
+// map them to gRPC, HTTP and exit codes. An absence that is not a failure is std::optional, never
+// an Error.
 
 #include <expected>
 #include <string>
@@ -18,12 +18,12 @@ enum class Code {
   kNotFound,            // the thing named does not exist
   kAlreadyExists,       // someone else has it
   kFailedPrecondition,  // right input, wrong state
-  kUnavailable,         // may work later
-  kTimeout,             // no answer in time; may work later
+  kUnavailable,         // may succeed later
+  kTimeout,             // no answer in time; may succeed later
   kUnsupported,         // this machine, driver or release cannot do it
   kPermission,          // not allowed
   kIo,                  // the operating system refused
-  kInternal,            // a mistake in our own program
+  kInternal,            // a bug in our own program
 };
 
 // "invalid argument", "not found", ...

@@ -1,10 +1,10 @@
 #pragma once
-// Tries jobs until they succeed, on a thread of the Retrier's own. Between two attempts it waits (1
-// s, 2 s, ... up to 30 s). So a kubelet or an API server that is away or hangs never stops the
-// agent's loop. A failure is logged once until its text changes.
+// Retries jobs until they succeed, on its own thread. It waits between attempts (1 s, 2 s, ... up
+// to 30 s). So a kubelet or an API server that is down or hangs never blocks the agent's loop. A
+// failure is logged once until its text changes.
 //
 // Each job has a key. A new job replaces the job under its key. If the new job has the same aim
-// (Job::aim) as a job that waits after a failure, the wait goes on: a caller that asks at every
+// (Job::aim) as a job waiting after a failure, the wait continues: a caller that requests on every
 // change of an object, which may change every few seconds, must not turn the back-off into a stream
 // of attempts.
 
@@ -32,8 +32,8 @@ class Retrier {
     // Makes one attempt. It may block for seconds, but must end soon after a stop request.
     std::function<Result<void>(const std::stop_token&)> attempt;
     std::string done;  // text to log after success; empty: log nothing
-    // What the job shall bring about. A job with the same aim as the one that waits under its key
-    // takes over that one's back-off. Empty: it never does.
+    // The job's goal. A job with the same aim as the one waiting under its key inherits its
+    // back-off. Empty: never inherits.
     std::string aim = {};
   };
 
@@ -43,12 +43,12 @@ class Retrier {
   Retrier(const Retrier&) = delete;
   Retrier& operator=(const Retrier&) = delete;
 
-  // Tries the job at once, and its back-off begins with the first step. If a job with the same aim
-  // failed and waits, the new job is tried when that one would have been. If an attempt with the
-  // same aim is under way, the job is tried once more after it: the attempt may have begun with old
+  // Tries the job at once, with a fresh back-off. If a job with the same aim failed and is
+  // waiting, the new job is tried at that job's time. If an attempt with the same aim is
+  // under way, the job is tried once more after it: that attempt may have started with stale
   // facts.
   void request(Job job);
-  // Drops the job under `key`: it is no longer wanted.
+  // Drops the job under `key`, which is no longer wanted.
   void forget(const std::string& key);
 
  private:

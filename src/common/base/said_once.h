@@ -1,6 +1,6 @@
 #pragma once
 // Remembers the last text about each topic, so that a state is reported when it begins and when it
-// changes, and not each time it is seen. Used by one thread.
+// changes, not each time it is seen. Used by one thread.
 
 #include <functional>
 #include <map>
@@ -11,8 +11,8 @@ namespace tranche {
 
 class SaidOnce {
  public:
-  // Whether `text` is to be said about `topic`, because it is not the last text about it. "": the
-  // state is over; nothing is to be said, and the next text is news again.
+  // Whether to report `text` about `topic`: it differs from the last text about it. "": the state
+  // is over; nothing is reported, and the next text is news again.
   bool is_news(std::string_view topic, std::string_view text) {
     const auto found = said_.find(topic);
     if (text.empty()) {
@@ -31,7 +31,8 @@ class SaidOnce {
   void retain(const std::function<bool(const std::string& topic)>& stays) {
     std::erase_if(said_, [&](const auto& entry) { return !stays(entry.first); });
   }
-  // Whether a text about `topic` stands: one was said, and the topic was not forgotten since.
+  // Whether a text about `topic` is current: one was reported, and the topic was not forgotten
+  // since.
   bool was_said(std::string_view topic) const { return said_.contains(topic); }
   void forget(std::string_view topic) { is_news(topic, {}); }
 

@@ -9,8 +9,9 @@
 
 namespace tranche {
 
-// The names in `folder` (made, changed, removed) are on the disk when it returns. A file system
-// that cannot sync a folder (EINVAL, ENOTSUP) keeps names in its own way; this is no error.
+// Makes all changes to the names in `folder` (created, changed, removed) durable before returning.
+// A file system that cannot sync a folder (EINVAL, ENOTSUP) persists names in its own way; this is
+// not an error.
 Result<void> sync_folder(const std::filesystem::path& folder);
 
 }  // namespace tranche

@@ -1,6 +1,6 @@
 #pragma once
-// Names the words of a command line that a program does not know, with the nearest ones that it
-// does. Pure.
+// Reports the command-line words that a program does not know, each with the nearest known one.
+// Pure.
 
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@ namespace tranche {
 // dashes.
 std::string unknown_words(std::span<const std::string> words, std::span<const std::string> known);
 
-// The same of what a CLI::App has left over, beside the words of the command that it came to. A
+// The same for the words that a CLI::App did not consume, including those of its subcommand. A
 // template, so that this room needs no CLI11.
 template <class App>
 std::string unknown_words_of(const App& app) {

@@ -11,9 +11,9 @@ struct Utf8Step {
   bool is_valid = false;
 };
 
-// The length of the first code point of `text`, which must not be empty. If `text` begins with no
-// valid code point: how many bytes one U+FFFD replaces, as Unicode recommends (the longest
-// beginning of a valid code point, or one byte).
+// The length of the first code point of `text`, which must not be empty. If `text` does not begin
+// with a valid code point: how many bytes one U+FFFD replaces, as Unicode recommends (the longest
+// prefix of a valid code point, or one byte).
 inline Utf8Step utf8_step(std::string_view text) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -37,7 +37,7 @@ inline Utf8Step utf8_step(std::string_view text) {
   return {length, true};
 }
 
-// No more than `most` bytes, and no part of a character.
+// At most `most` bytes, never splitting a character.
 inline std::string_view utf8_prefix(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t length = 0;

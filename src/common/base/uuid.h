@@ -10,8 +10,8 @@ namespace tranche {
 // kernel's random numbers. Source: RFC 9562.
 std::string random_uuid();
 
-// Whether the text is written as random_uuid() writes them, and as Kubernetes writes its own. Such
-// a text is safe as the name of a file.
+// Whether the text has the form that random_uuid() and Kubernetes write. Such a text is safe as a
+// file name.
 bool is_uuid(std::string_view text);
 
 }  // namespace tranche

@@ -1,15 +1,15 @@
 #pragma once
-// Tells when the file or folder behind a path may have changed. It notices every way to change a
-// file: the file is written in place, another file is renamed over it, it is created, a link on the
-// way now points elsewhere (`..data` of a ConfigMap volume), or a folder above it is replaced. A
-// Watch does not read the file. It may report a change where the content stayed the same, but it
-// misses none.
+// Detects when the file or folder behind a path may have changed. It notices every way to change a
+// file: it is written in place, another file is renamed over it, it is created, a link on the path
+// now points elsewhere (`..data` of a ConfigMap volume), or a parent folder is replaced. A Watch
+// does not read the file. It may report a change where the content is the same, but it misses
+// none.
 //
 // inotify watches inodes, not paths. A watch on a mounted file ends with the first update, and a
-// watch on the folder of an outer link sees nothing. So each folder on the way is watched for the
-// one name that the way continues with, and the way is walked anew after each change. A write
-// counts when the writer closes the file; a file that is truncated and not yet written is thus not
-// taken for new content. inotify does not report mounts, so these are not noticed.
+// watch on the folder of an outer link sees nothing. So each folder on the path is watched for the
+// next path component, and the path is resolved again after each change. A write counts when the
+// writer closes the file; so a file that is truncated and not yet written is not mistaken for new
+// content. inotify does not report mounts, so these go unnoticed.
 //
 // A Watch has one inotify descriptor. Movable; used by one thread at a time.
 
@@ -41,17 +41,17 @@ class Watch {
   // For poll(): readable when there is something to drain.
   int fd() const { return fd_; }
 
-  // Takes all events that have come; true: a path may have changed. Never waits.
+  // Takes all pending events; true: a path may have changed. Never blocks.
   bool drain();
 
   enum class Outcome { kChanged, kTimeout, kStopped };
   Outcome wait(std::chrono::milliseconds timeout, const std::stop_token& stop);
 
  private:
-  // The names that count in one watched folder.
+  // The names of interest in one watched folder.
   struct Interest {
     std::set<std::string> names;
-    bool any = false;  // the folder is itself the end of a path: every name counts
+    bool any = false;  // the folder itself ends a path: every name counts
   };
 
   explicit Watch(int fd) : fd_(fd) {}

@@ -2,15 +2,16 @@
 // Reads YAML (and so JSON) into a tree that keeps all that a validator needs: the line of every key
 // and value, whether a scalar was quoted, and duplicate keys.
 //
-// yaml-cpp's own tree keeps the first of two equal keys in silence, does not merge `<<`, and loses
+// yaml-cpp's own tree silently keeps the first of two equal keys, does not merge `<<`, and loses
 // the difference between 4 and '4'. So this tree is built from yaml-cpp's events:
 // - parse() reads only the first document of a stream, as NVIDIA's parser does, and notes where
 //   another one begins.
-// - What is no text is refused with its line: yaml-cpp takes some control characters for the end.
+// - Bytes that are not text are refused with their line: yaml-cpp treats some control characters as
+//   the end.
 // - If a key occurs twice, the last one wins, as in NVIDIA's parser, and the Document notes it.
-// - `<<: *anchor` and `<<: [*a, *b]` are merged. Keys that are written out win over merged ones.
-// - Aliases are expanded up to kMaxNodes nodes in all, so a "billion laughs" file is refused. What
-//   an anchor keeps for them counts too.
+// - `<<: *anchor` and `<<: [*a, *b]` are merged. Explicit keys win over merged ones.
+// - Aliases are expanded up to kMaxNodes nodes in total, so a "billion laughs" file is refused. The
+//   nodes kept for anchors count too.
 // Lines count from 1. Maps keep the order of the file.
 
 #include <cstddef>
@@ -40,45 +41,45 @@ struct Node {
   std::vector<Node> items;     // kSequence
   std::vector<Entry> entries;  // kMap
 
-  // The value under `key` (exact spelling); nullptr: it is absent, or this is no map.
+  // The value under `key` (exact spelling); nullptr: it is absent, or this is not a map.
   const Node* find(std::string_view key) const;
 };
 
 struct Entry {
   std::string key;
-  int line = 1;  // of the key
+  int line = 1;  // line of the key
   Node value;
 };
 
 struct DuplicateKey {
   std::string key;
   int first_line = 1;
-  int line = 1;  // of the one that wins
+  int line = 1;  // line of the key that wins
 };
 
 struct Document {
   Node root;  // kNull for an empty document
   std::vector<DuplicateKey> duplicates;
-  // Of parse(): where another document begins that says something, and is not read; 0: none does.
+  // The line where another non-empty document begins, which parse() does not read; 0: none.
   int next_line = 0;
 };
 
-// Whether a document says nothing: it is empty, or null, or a mapping whose keys have nothing under
-// them. So is what is all comments. Every reader of a file that somebody writes asks this.
+// Whether a document is effectively empty: empty, or null, or a mapping whose keys have nothing
+// under them. A text of comments only is empty too. Every reader of a user's file checks this.
 bool says_nothing(const Node& root);
-// The same of a text's first document. A text that cannot be read says something.
+// The same for a text's first document. An unreadable text is not empty.
 bool says_nothing(std::string_view text);
 
 inline constexpr std::size_t kMaxNodes = 100'000;
 
-// The hint of every error of parse().
+// The hint in every error of parse().
 inline constexpr std::string_view kRemedy = "correct the YAML";
 
-// Messages begin with `name`: "name:line: what". kInvalidArgument: broken YAML, a byte that is no
-// text, a key that is no scalar, an unknown alias, or too many nodes.
+// Messages begin with `name`: "name:line: what". kInvalidArgument: invalid YAML, a byte that is not
+// text, a key that is not a scalar, an unknown alias, or too many nodes.
 Result<Document> parse(std::string_view text, std::string_view name);
-// Every document of the stream that is not empty. All of them together have at most kMaxNodes
-// nodes. Lines are those of the stream.
+// Every non-empty document of the stream. Together they have at most kMaxNodes nodes. Line numbers
+// are those of the stream.
 Result<std::vector<Document>> parse_all(std::string_view text, std::string_view name);
 
 // Read plain scalars by the rules of YAML 1.1, as NVIDIA's parser does. nullopt: the scalar is
@@ -90,7 +91,7 @@ std::optional<bool> as_bool(const Node& node);
 // Integer: decimal, 0x, 0o, 0b, a leading 0 (octal), `_` between digits, or a float without a
 // fraction ("4.0", "1e3").
 std::optional<std::int64_t> as_int(const Node& node);
-// Whether the scalar is text: it is quoted, or no boolean, integer or float.
+// Whether the scalar is text: it is quoted, or not a boolean, integer or float.
 bool is_text(const Node& node);
 
 }  // namespace tranche::yaml

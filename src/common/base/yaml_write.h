@@ -1,5 +1,5 @@
 #pragma once
-// Writes a tree of base/yaml.h, as YAML that reads back as the same tree, and as JSON. Pure.
+// Writes a tree of base/yaml.h as YAML that reads back as the same tree, or as JSON. Pure.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace tranche::yaml {
 
-// Block style; the items of a list at the indent of their key, as kubectl writes. Plain scalars
-// stay as they were. Texts in quotes get double ones; texts of several lines become blocks.
+// Block style; list items at the indent of their key, as kubectl writes them. Plain scalars are
+// kept as they are. Quoted texts get double quotes; multi-line texts become blocks.
 std::string write(const Node& node);
 
 // As Kubernetes reads YAML: plain scalars are booleans, numbers, null or text by the rules of

@@ -10,12 +10,12 @@
 namespace tranche::http {
 
 struct Listener {
-  Descriptor socket;  // does not block
+  Descriptor socket;  // non-blocking
   std::uint16_t port = 0;
 };
 
-// `address`: a number such as "127.0.0.1"; empty: all addresses, of IPv6 too where the machine has
-// it. `port`: 0 for any that is free.
+// `address`: numeric, such as "127.0.0.1"; empty: all addresses, including IPv6 where available.
+// `port`: 0 for any free one.
 Result<Listener> listen_on(const std::string& address, std::uint16_t port);
 
 }  // namespace tranche::http

@@ -1,6 +1,7 @@
 #pragma once
-// OpenSSL's values with an owner, and its errors as ours. For the files of this room alone. What
-// begins here loads the library (openssl_library.h); who calls OpenSSL before has to.
+// Owning wrappers for OpenSSL's types, and OpenSSL's errors as ours. Only for the files of this
+// room. The functions declared here load the library (openssl_library.h); callers that use OpenSSL
+// earlier must load it themselves.
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
@@ -31,12 +32,12 @@ using X509Certificate = std::unique_ptr<X509, Freer<X509_free>>;
 using X509Part = std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION_free>>;
 using TlsContext = std::unique_ptr<SSL_CTX, Freer<SSL_CTX_free>>;
 
-// The oldest error of this thread's queue, which is emptied.
+// The oldest error in this thread's queue; empties the queue.
 Error openssl_error(Code code, std::string_view action);
 
-// kInvalidArgument: it is no PEM of that kind.
+// kInvalidArgument: it is not PEM of that kind.
 Result<Key> read_key(std::string_view pem);
-// All certificates of the text; not empty. kInvalidArgument also for what is cut off.
+// All certificates of the text; not empty. kInvalidArgument also for a truncated one.
 Result<std::vector<X509Certificate>> read_certificates(std::string_view pem);
 std::string text_of(const Bio& memory);
 

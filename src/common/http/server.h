@@ -1,14 +1,14 @@
 #pragma once
-// A small HTTPS server (HTTP/1.1, TLS 1.2 and 1.3), for the API server's questions to a webhook and
-// kubelet's probes. One thread holds all connections, so one that is idle or slow costs no thread;
-// a few more run the handler. Everything is bounded: connections, bytes of a body and of all bodies
-// under way, and the time that a request may take to arrive. When all connections are taken, the
-// one that has been idle longest makes room.
+// A small HTTPS server (HTTP/1.1, TLS 1.2 and 1.3), for the API server's webhook requests and
+// kubelet's probes. One thread handles all connections, so an idle or slow one costs no thread; a
+// few more run the handler. Everything is bounded: connections, bytes of a body and of all bodies
+// in flight, and the time that a request may take to arrive. When all connections are taken, the
+// one idle longest is closed.
 //
-// The certificate can be replaced at any time: connections that stand go on, the next ones get the
-// new one. Until there is one every handshake fails.
+// The certificate can be replaced at any time: open connections continue, new ones get the new one.
+// Until one is set, every handshake fails.
 //
-// Thread-safe. The destructor ends the connections and waits for the handlers that run.
+// Thread-safe. The destructor closes the connections and waits for running handlers.
 
 #include <chrono>
 #include <cstddef>
@@ -34,11 +34,11 @@ struct Response {
   std::string content_type = "text/plain; charset=utf-8";
 };
 
-// Called on several threads at once. The token asks it to end soon.
+// Called on several threads at once. The token asks it to return soon.
 using Handler = std::function<Response(const Request&, const std::stop_token&)>;
 
 struct Certificate {
-  std::string chain;  // PEM, the server's own first
+  std::string chain;  // PEM, the server's own certificate first
   std::string key;    // PEM
   bool operator==(const Certificate&) const = default;
 };
@@ -48,26 +48,27 @@ class Server {
   struct Options {
     // "127.0.0.1", "::1"; empty: all addresses.
     std::string address;
-    std::uint16_t port = 0;  // 0: any that is free
+    std::uint16_t port = 0;  // 0: any free one
     std::size_t max_body_bytes = std::size_t{1} << 20U;
     std::size_t max_bytes_under_way = std::size_t{64} << 20U;
     std::size_t max_connections = 256;
-    // From the connection, or the request's first byte, to its last one.
+    // From the connection, or the first byte of the request, to its last byte.
     std::chrono::milliseconds request_time = std::chrono::seconds(10);
-    // Longer than the 90 s after which Go's client closes an idle connection itself: it never
-    // sends a request into one that we are closing.
+    // Longer than the 90 s after which Go's client closes an idle connection itself, so that it
+    // never
+    // sends a request on a connection that we are closing.
     std::chrono::milliseconds idle_time = std::chrono::seconds(150);
     unsigned handlers = 4;  // threads
   };
 
-  // Listens at once. kInvalidArgument: the address is none. kIo, kPermission: it cannot be used.
+  // Listens at once. kInvalidArgument: the address is invalid. kIo, kPermission: it cannot be used.
   // kUnsupported: the machine has no OpenSSL.
   static Result<std::unique_ptr<Server>> open(Options options, Handler handler);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // kInvalidArgument: it is no certificate, or the key is another's; the one before stays.
+  // kInvalidArgument: not a certificate, or the key does not match; the previous one stays.
   Result<void> set_certificate(const Certificate& certificate);
   std::uint16_t port() const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Tells a listener that the cluster's data about this node changed. Any thread may notify. There is
-// at most one listener at a time; without a listener a notification is lost. Thread-safe.
+// Notifies a listener that the cluster's data about this node changed. Any thread may notify. There
+// is at most one listener; without one a notification is lost. Thread-safe.
 
 #include <functional>
 #include <mutex>
@@ -14,7 +14,7 @@ class ChangeNotifier {
     const std::scoped_lock lock(mutex_);
     if (listener_) listener_();
   }
-  // Replaces the listener; null: none. After the return the old listener is not called.
+  // Replaces the listener; null: none. After this returns the old listener is not called.
   void listen(std::function<void()> listener) {
     const std::scoped_lock lock(mutex_);
     listener_ = std::move(listener);

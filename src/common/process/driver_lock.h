@@ -1,16 +1,18 @@
 #pragma once
-// Who of this node's programs has the driver open. A GPU can be reset only while nobody has, so who
-// resets one asks the others to let go, and keeps them out until it is done.
+// Tracks which of this node's programs have the driver open. A GPU can be reset only while none
+// has, so a program that resets one asks the others to release it, and keeps them out until it is
+// done.
 //
-// The kernel keeps it, as locks of an open file (F_OFD_SETLK): they end with their program, however
-// it ends. So no user stays without the driver, and who resets waits for no program that is gone.
+// The state consists of open-file locks (F_OFD_SETLK), which the kernel releases when their program
+// ends, however it ends. So no user is locked out for good, and a reset never waits for a dead
+// program.
 //
-//     byte 0   write lock: somebody wants all others to let go
-//     byte 1   read lock: the driver is open here; write lock: all have let go of it
-//     byte 2   write lock: of who writes the file's text, which says what is wanted, before byte 0
+//     byte 0   write lock: a program wants all others to release the driver
+//     byte 1   read lock: the driver is open here; write lock: all have released it
+//     byte 2   write lock: held while writing the file's text, the request, before byte 0
 //
-// Whoever watches the file's folder (base/watch.h) is told of a wish and of its end.
-// Used by one thread each.
+// Watching the file's folder (base/watch.h) shows when a request begins and ends.
+// Each object is used by one thread.
 
 #include <chrono>
 #include <filesystem>
@@ -23,23 +25,24 @@
 
 namespace tranche::process {
 
-// Its name, in the folder that the agent and the arbiter share: that of the tenants.
+// The file's name, in the tenants' folder that the agent and the arbiter share.
 inline constexpr const char* kDriverLock = "driver.lock";
-// A user that has not let go by then does not. NVML's own deadline is 5 s.
+// A user that has not released it by then never will. NVML's own deadline is 5 s.
 inline constexpr std::chrono::seconds kLongestLetGo{10};
 
-// One that has the driver open for long.
+// A program that keeps the driver open.
 class DriverUser {
  public:
   explicit DriverUser(std::filesystem::path file) : file_(std::move(file)) {}
 
-  // Whether the driver may be opened. It may until end(). An error: the file cannot be made.
+  // Whether the driver may be opened now. If so, it may stay open until end(). An error: the file
+  // cannot be created.
   Result<bool> begin();
-  // Somebody wants the driver to be let go of.
+  // Whether a program wants the driver released.
   bool is_unwanted() const;
-  // DriverRequest::wish of who wants it; an error: it cannot be read. While is_unwanted().
+  // The requester's DriverRequest::wish; an error: it cannot be read. Valid while is_unwanted().
   Result<std::string> wish() const;
-  // It is let go of.
+  // Reports that the driver is released.
   void end();
 
  private:
@@ -49,20 +52,21 @@ class DriverUser {
   Descriptor fd_;
 };
 
-// What is asked of the users of a file.
+// What the users of a file are asked for.
 struct DriverRequest {
   std::filesystem::path file;
-  // What is said of one that does not let go, and what to do.
+  // What is reported about a user that does not release it, and what to do.
   std::string trouble = "the arbiter does not let go of the driver";
   std::string remedy = "see its log, and restart its Pod";
-  std::string wish = {};  // for the users: what else they are to let go of
+  std::string wish = {};  // tells the users what else to release
 };
 
-// Keeps all users away from the driver until it ends.
+// Keeps all users away from the driver for its lifetime.
 class DriverPause {
  public:
-  // Returns when all users have let go. Without a folder for the file there are none: a null
-  // pointer. kTimeout: one has not let go within `limit`, or `stop` was requested.
+  // Returns when all users have released the driver. Without a folder for the file there are no
+  // users: a null pointer. kTimeout: one has not released it within `limit`, or `stop` was
+  // requested.
   static Result<std::shared_ptr<DriverPause>> take(const DriverRequest& request,
                                                    std::chrono::milliseconds limit,
                                                    const std::stop_token& stop);

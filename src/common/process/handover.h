@@ -1,15 +1,15 @@
 #pragma once
-// How a process hands what it holds to the next one of its kind on the machine: open descriptors,
-// each with a name, over a unix socket in a folder that both have (SOCK_SEQPACKET, SCM_RIGHTS).
+// How a process hands its open descriptors, each with a name, to its successor on the machine: over
+// a unix socket in a folder that both have (SOCK_SEQPACKET, SCM_RIGHTS).
 //
-//     the next one           the one that serves
+//     successor              serving process
 //     hello <who>      ->
-//                      <-    wait, or other (it is of another <who>)
-//                      <-    take <name> + descriptor, again and again; end
+//                      <-    wait, or other (it serves another <who>)
+//                      <-    take <name> + descriptor, repeated; end
 //     serving          ->
-//                      <-    the connection's end: it has ended
+//                      <-    connection closed: it has ended
 //
-// Only processes of the same user are listened to. Used by one thread each.
+// Only processes of the same user are accepted. Each side is used by one thread.
 
 #include <chrono>
 #include <filesystem>
@@ -28,22 +28,22 @@ struct NamedDescriptor {
   Descriptor descriptor;
 };
 
-// The side of the one that serves.
+// The serving process's side.
 class Handover {
  public:
-  // Listens at `socket`, in the place of whoever did. `who`: successors of the same name are given
-  // what is held. kIo, kInvalidArgument: the path is too long.
+  // Listens at `socket`, replacing any previous listener. `who`: only successors of the same name
+  // receive the descriptors. kIo, kInvalidArgument: the path is too long.
   static Result<std::unique_ptr<Handover>> listen(const std::filesystem::path& socket,
                                                   std::string who);
 
-  // Readable when somebody connects.
+  // Readable when a process connects.
   int fd() const { return socket_.get(); }
-  // Greets who has connected. Waits a moment for its hello.
+  // Greets the process that connected. Waits briefly for its hello.
   void accept();
-  // Whether a successor waits.
+  // Whether a successor is waiting.
   bool has_successor();
-  // Gives `held` to the successor that came last and lives. nullopt: there is none. Else the
-  // connection to it.
+  // Gives `held` to the most recent live successor and returns the connection to it. nullopt: there
+  // is none.
   std::optional<Descriptor> give(const std::vector<NamedDescriptor>& held);
 
  private:
@@ -54,24 +54,24 @@ class Handover {
   std::vector<Descriptor> waiting_;
 };
 
-// Waits until the successor serves. False: it has ended, or `timeout` is over.
+// Waits until the successor serves. False: it has ended, or `timeout` has passed.
 bool wait_until_serving(const Descriptor& successor, std::chrono::milliseconds timeout);
 
-// The side of the next one.
+// The successor's side.
 class Predecessor {
  public:
   enum class Greeting { kNone, kWait, kOther };
 
-  // Connects, if somebody listens. Greeting::kOther: it hands nothing over to this process.
-  // Greeting::kNone: nobody listens, or it has gone.
+  // Connects if a process is listening. Greeting::kOther: it hands nothing over to this process.
+  // Greeting::kNone: none is listening, or it is gone.
   Greeting greet(const std::filesystem::path& socket, const std::string& who);
-  // Readable when something is handed over or the other has ended; below 0: not connected.
+  // Readable when descriptors arrive or the other side has ended; below 0: not connected.
   int fd() const { return connection_.get(); }
   // Whether fd() is readable now.
   bool speaks() const;
-  // What was handed over; nullopt: nothing, and the connection is closed.
+  // The descriptors handed over; nullopt: none, and the connection is closed.
   std::optional<std::vector<NamedDescriptor>> receive();
-  // Tells that this process serves now.
+  // Reports that this process serves now.
   void tell_serving();
   void close() { connection_.close(); }
 

@@ -5,7 +5,7 @@
 
 namespace tranche::process {
 
-// "unknown" when the kernel does not say.
+// "unknown" if the kernel does not report it.
 std::string host_name();
 
 }  // namespace tranche::process

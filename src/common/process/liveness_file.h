@@ -1,10 +1,10 @@
 #pragma once
-// How a process shows other processes of its machine that its loop still runs. `tranche arbiter
-// --check` runs in the arbiter's container and asks its StatusSocket, which needs no file. The
-// agent runs in another container and reads the file: the loop writes it again and again, and
-// readers look at its age. The time is in the text (seconds since 1970), so writer and reader use
-// their Clock and not the file system's. The file is written over in its place, because a folder
-// without room has none for a new one.
+// How a process shows other processes on its machine that its loop is still running. `tranche
+// arbiter --check` runs in the arbiter's container and asks its StatusSocket, which needs no file.
+// The agent runs in another container and reads the file: the loop rewrites it regularly, and
+// readers check its age. The text contains the time (seconds since 1970), so writer and reader use
+// their Clock, not the file system's. The file is overwritten in place, because a full disk has no
+// room for a new one.
 
 #include <chrono>
 #include <filesystem>
@@ -25,7 +25,7 @@ class LivenessFile {
   static constexpr const char* kArbiters = "alive";
 
   static constexpr std::chrono::seconds kBeat{5};
-  // With an older file the process counts as dead. It is six beats, because the machine may be
+  // With an older file the process counts as dead. Six beats, because the machine may be
   // busy.
   static constexpr std::chrono::seconds kLongest{30};
 
@@ -35,12 +35,12 @@ class LivenessFile {
   LivenessFile(const LivenessFile&) = delete;
   LivenessFile& operator=(const LivenessFile&) = delete;
 
-  // Called by the loop. Writes when the last write is kBeat old. An error of writing is ignored:
-  // the loop goes on, and readers of the file find no fresh one.
+  // Called by the loop. Writes when the last write is kBeat old. Write errors are ignored: the loop
+  // continues, and readers find no fresh file.
   void beat();
 
-  // kUnavailable: the socket says so, or nobody answers there and the file is missing, cannot be
-  // read, or is older than kLongest.
+  // kUnavailable: the socket says so, or there is no answer and the file is missing, unreadable, or
+  // older than kLongest.
   // `who`: for messages, "arbiter".
   static Result<void> check(const std::filesystem::path& file, const Clock& clock,
                             std::string_view who);

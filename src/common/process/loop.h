@@ -3,9 +3,9 @@
 // point in time wakes it. Then it does what is due. All of this runs on the thread that calls
 // run().
 //
-// A point in time that stays due, turn after turn, is an error of the program. It must not cost a
-// processor: after kMostDue turns without sleep the loop says so once and turns each Hooks::pause,
-// until nothing is due.
+// A deadline that stays due turn after turn is a bug in the program. It must not burn a CPU: after
+// kMostDue turns without sleep the loop reports it once and turns every Hooks::pause, until nothing
+// is due.
 
 #include <chrono>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace tranche::process {
 
-// What Hooks::stuck says. `what`: what is due, as far as it is known.
+// The text for Hooks::stuck. `what`: what is due, if known.
 std::string stuck_text(std::string_view what = "something");
 
 class Loop {
@@ -29,41 +29,41 @@ class Loop {
     std::function<void()> hangup;  // SIGHUP
     // Called after every wake-up and its tasks.
     std::function<void()> turn;
-    // The longest sleep when nothing wakes the loop; 0: something is due; below 0: without end.
+    // The longest sleep when nothing wakes the loop; 0: something is due; below 0: unlimited.
     std::function<std::chrono::milliseconds()> longest_sleep;
-    // What is due stays so: said once, until nothing is due.
+    // Called once when work stays due; again only after nothing was due.
     std::function<void()> stuck = {};
-    std::chrono::milliseconds pause{1000};  // between turns while it stays so
+    std::chrono::milliseconds pause{1000};  // between turns while work stays due
   };
   static constexpr int kMostDue = 20;
 
   static Result<std::unique_ptr<Loop>> open();
 
-  // Runs `task` on the loop's thread. Any thread may call it, also while the loop does not run.
+  // Runs `task` on the loop's thread. Any thread may call it, even while the loop is not running.
   void post(Mailbox::Task task) { mailbox_->post(std::move(task)); }
-  // Calls `handler` whenever `fd` is readable. Only the loop's thread may call it.
+  // Calls `handler` whenever `fd` is readable. Only on the loop's thread.
   Result<void> on_readable(int fd, Poller::Handler handler) {
     return poller_.add(fd, std::move(handler));
   }
   // Must be called before `fd` is closed.
   void forget(int fd) { poller_.remove(fd); }
 
-  // Runs until a signal asks the process to end. `signals`: a descriptor from open_signals().
+  // Runs until a signal asks the process to terminate. `signals`: a descriptor from open_signals().
   Result<void> run(int signals, const Hooks& hooks);
-  // How often run() has turned. Only the loop's thread may call it.
+  // How many turns run() has made. Only on the loop's thread.
   std::uint64_t turns() const { return turns_; }
 
  private:
   Loop(Poller poller, std::unique_ptr<Mailbox> mailbox)
       : poller_(std::move(poller)), mailbox_(std::move(mailbox)) {}
 
-  // How long to sleep: hooks.longest_sleep(), with the bound on what stays due.
+  // How long to sleep: hooks.longest_sleep(), limited while work stays due.
   std::chrono::milliseconds next_sleep(const Hooks& hooks);
 
   Poller poller_;
   std::unique_ptr<Mailbox> mailbox_;
   std::uint64_t turns_ = 0;
-  int due_ = 0;  // turns in a row before which something was due
+  int due_ = 0;  // consecutive turns with something due
 };
 
 }  // namespace tranche::process

@@ -21,7 +21,7 @@ class Mailbox {
   Mailbox& operator=(const Mailbox&) = delete;
 
   void post(Task task);
-  // The descriptor is readable while tasks wait.
+  // Readable while tasks are waiting.
   int fd() const { return fd_; }
   // Returns all waiting tasks in order, and clears the descriptor.
   std::vector<Task> take();

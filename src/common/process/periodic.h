@@ -1,5 +1,5 @@
 #pragma once
-// Runs an action at intervals on a thread of its own; the first time at once.
+// Runs an action at intervals on its own thread; the first time at once.
 
 #include <chrono>
 #include <condition_variable>

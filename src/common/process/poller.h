@@ -1,5 +1,5 @@
 #pragma once
-// epoll, with a handler for each descriptor. Used by one thread.
+// epoll with a handler for each descriptor. Used by one thread.
 
 #include <chrono>
 #include <functional>
@@ -18,12 +18,12 @@ class Poller {
   static Result<Poller> create();
 
   // Calls `handler` whenever `fd` is readable or at its end. The handler may add and remove
-  // descriptors, its own included.
+  // descriptors, including its own.
   Result<void> add(int fd, Handler handler);
   // Must be called before `fd` is closed. An unknown `fd` is ignored.
   void remove(int fd);
   // Calls the handlers of descriptors that are ready, or become ready within `timeout` (below 0:
-  // without end). A signal ends the wait.
+  // unlimited). A signal ends the wait.
   bool wait(std::chrono::milliseconds timeout);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Sends a signal to a process that is found by its argv[0].
+// Sends a signal to a process identified by its argv[0].
 
 #include <string>
 

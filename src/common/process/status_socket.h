@@ -1,14 +1,14 @@
 #pragma once
-// How a process answers probes: on a unix socket that has no file. A file would need a disk with
-// room, and a probe that reads a file cannot tell a full disk from a process that hangs: it would
-// have the process restarted for ever.
+// How a process answers probes: on a unix socket without a file. A file would need disk space, and
+// a probe that reads a file cannot distinguish a full disk from a hanging process: it would
+// restart the process forever.
 //
-// The name is in the kernel's abstract space, which belongs to the network namespace. It holds the
-// process's mount namespace, so that of two containers with one network (hostNetwork) each probe
-// finds its own process, and what the process was started for (`of`), so that several may run
-// beside each other. Whoever connects is sent "<age of the last beat, ms> <text>\n". A thread
-// answers, so a loop that hangs is known by the age. Nobody but the same user's process is
-// believed.
+// The name is in the kernel's abstract socket space, which belongs to the network namespace. It
+// contains the process's mount namespace, so that with two containers on one network (hostNetwork)
+// each probe finds its own process. It also contains the process's subject (`of`), so that several
+// may run next to each other. Each client is sent "<age of the last beat, ms> <text>\n". A
+// separate thread answers, so a hanging loop shows in the age. Only a process of the same user is
+// trusted.
 //
 // Thread-safe.
 
@@ -28,18 +28,18 @@ namespace tranche::process {
 
 class StatusSocket {
  public:
-  // `who`: "agent". `of`: what tells it from others of its kind, such as its state folder. The
-  // clock outlives it.
+  // `who`: "agent". `of`: distinguishes it from others of its kind, such as its state folder. The
+  // clock must outlive it.
   StatusSocket(std::string_view who, std::string_view of, const Clock& clock);
   ~StatusSocket();
   StatusSocket(const StatusSocket&) = delete;
   StatusSocket& operator=(const StatusSocket&) = delete;
 
-  // Called by the loop. An error: nobody can ask this process; the next call tries again.
+  // Called by the loop. An error: this process cannot be probed; the next call tries again.
   Result<void> beat(std::string text);
 
   struct Answer {
-    std::chrono::milliseconds age{0};  // of the last beat
+    std::chrono::milliseconds age{0};  // since the last beat
     std::string text;
   };
   // Asks the process. kUnavailable: there is none, or it does not answer in time.
@@ -53,7 +53,7 @@ class StatusSocket {
 
   const std::string name_;
   const Clock& clock_;
-  mutable std::mutex mutex_;  // guards the two below
+  mutable std::mutex mutex_;  // guards the two members below
   std::string text_;
   std::optional<std::chrono::steady_clock::time_point> beat_;
   Descriptor socket_;

@@ -1,6 +1,6 @@
 #pragma once
-// Runs work that may take long on a thread of its own, one piece after the other. Each piece
-// returns a function that the loop then runs.
+// Runs work that may take long on its own thread, one item after another. Each item returns a
+// function that the loop then runs.
 //
 // Only the loop's thread may use ask() and the poller.
 
@@ -20,12 +20,12 @@ class Worker {
  public:
   // Called by the loop.
   using Done = std::function<void()>;
-  // Called by the worker's thread; must not refer to the loop's data.
+  // Called on the worker's thread; must not refer to the loop's data.
   using Work = std::function<Done()>;
 
-  // `poller` must outlive the worker. kIo: no eventfd.
+  // `poller` must outlive the worker. kIo: no eventfd available.
   static Result<std::unique_ptr<Worker>> start(Poller& poller);
-  // Waits for the work that runs. Waiting work is dropped, and so are results that the loop has not
+  // Waits for the running work. Drops waiting work, and results that the loop has not
   // run.
   ~Worker();
   Worker(const Worker&) = delete;

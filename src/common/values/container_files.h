@@ -1,7 +1,7 @@
 #pragma once
-// Files and device nodes of the host in a container. A grant has them, and a CDI specification
-// tells a runtime to add them. Kubelet's answer and CDI's JSON are made from the same values; each
-// uses the fields that its format has.
+// Host files and device nodes in a container. A grant contains them, and a CDI specification tells
+// a runtime to add them. Kubelet's answer and CDI's JSON are made from the same values; each uses
+// the fields that its format has.
 
 #include <cstdint>
 #include <optional>

@@ -8,11 +8,10 @@
 namespace tranche {
 
 enum class Enforcement : std::uint32_t {
-  kOff,      // as without Tranche: nothing is counted or limited, no view is changed
-  kAccount,  // counted, nothing is refused or delayed
-  kStrict,   // memory and compute up to the part
-  kElastic,  // the part, and on top what others leave idle: compute, and memory up to the hard
-             // limit
+  kOff,      // as without Tranche: nothing is counted or limited, no memory view is changed
+  kAccount,  // usage is counted; nothing is refused or delayed
+  kStrict,   // memory and compute up to the tenant's part
+  kElastic,  // the part, plus what others leave idle: compute, and memory up to the hard limit
 };
 
 // From the most to the least urgent.

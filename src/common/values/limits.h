@@ -1,8 +1,8 @@
 #pragma once
-// The limits of a container on the devices that it was granted, as values. offer/ makes them from
-// the configuration. They are stored with the grant; the agent writes them for the arbiter
-// (limits/v1), and the arbiter enforces them. Sizes are bytes. Parts of a device's time are
-// thousandths of it (permille).
+// The limits of a container on its granted devices, as values. offer/ makes them from the
+// configuration. They are stored with the grant; the agent writes them for the arbiter (limits/v1),
+// and the arbiter enforces them. Sizes are bytes. Parts of a device's time are thousandths of it
+// (permille).
 
 #include <cstdint>
 #include <optional>
@@ -15,20 +15,20 @@
 
 namespace tranche {
 
-// The enforcer that keeps the memory of a device's tranches apart, from the strongest to the
-// weakest. With each of them the limiter in the container serves compute, priority, views and
+// Enforces the memory limits of a device's tranches, from strongest to weakest. With each
+// of them the limiter in the container handles compute, priority, memory views and
 // accounting.
 enum class MemoryEnforcer {
-  kMig,      // each tranche is a MIG instance of its own
+  kMig,      // each tranche is its own MIG instance
   kKernel,   // the driver, by the container's cgroup (r615 and later; `kernelLimits`)
-  kMps,      // the MPS server, for each client
+  kMps,      // the MPS server, per client
   kLimiter,  // only the limiter in the container
 };
 
-// Memory beyond the part that a container may borrow while others leave it idle (limit/lending.h).
+// Memory beyond its part that a container may borrow while others leave it idle (limit/lending.h).
 struct Borrowing {
-  Bytes hard;    // what the container may hold at most; more than the part
-  Bytes device;  // what programs can have of the device, the bound of what can be lent
+  Bytes hard;    // the most that the container may hold; more than the part
+  Bytes device;  // the device's usable memory, the upper bound of what can be lent
   bool operator==(const Borrowing&) const = default;
 };
 
@@ -36,11 +36,11 @@ struct Borrowing {
 struct DeviceLimits {
   std::string uuid;                         // "GPU-..." or "MIG-..."
   std::optional<Bytes> memory{};            // nullopt: no limit
-  std::uint32_t weight = 1;                 // > 0; among the tenants that want the device's time
+  std::uint32_t weight = 1;                 // > 0; among the tenants that want GPU time
   std::optional<std::uint32_t> permille{};  // of the device's time, 1..1000; nullopt: no cap
   std::optional<Borrowing> borrowing{};     // nullopt: it does not borrow
-  // The enforcer of `memory`. Without a limit it is the limiter, which counts; on a MIG instance it
-  // is always kMig where each tranche is an instance.
+  // The enforcer of `memory`. Without a limit it is the limiter, which counts; on a MIG instance
+  // always kMig where each tranche is an instance.
   MemoryEnforcer enforcer = MemoryEnforcer::kLimiter;
   bool operator==(const DeviceLimits&) const = default;
 };
@@ -55,7 +55,7 @@ struct GrantLimits {
 
 // Whether the limits are enforced; otherwise usage is only counted, or with kOff not even that.
 bool is_enforced(Enforcement enforcement);
-// The part of a device to which a container is held; nullopt: to none.
+// The part of a device to which a container is limited; nullopt: none.
 std::optional<DeviceLimits> enforced_part(const GrantLimits& limits, std::string_view device);
 
 // The words that users write and read: "off", "account", "strict", "elastic"; "latency-critical",

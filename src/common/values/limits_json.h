@@ -9,7 +9,7 @@
 namespace tranche {
 
 // An object with `uuid` and `weight`, and with `memoryBytes`, `memoryBy`, `permille`,
-// `memoryHardBytes` and `deviceBytes` where there are such values.
+// `memoryHardBytes` and `deviceBytes` where set.
 json::Value json_of(const DeviceLimits& limits);
 // An object with `enforcement`, `priority` and `devices`.
 json::Value json_of(const GrantLimits& limits);
