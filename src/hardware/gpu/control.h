@@ -1,5 +1,5 @@
 #pragma once
-// Port: changes settings of a GPU. Adapter: nvml/control.h. The caller needs root.
+// Port: changes settings of a GPU. Adapter: nvml/control.h. The caller must be root.
 
 #include <string>
 

@@ -18,15 +18,15 @@ namespace tranche::gpu {
 // An XID error: https://docs.nvidia.com/deploy/xid-errors. Numbers are NVIDIA's.
 struct XidEvent {
   std::uint64_t xid = 0;
-  std::optional<GpuUuid> gpu;  // nullopt: the driver does not name one; the event counts for all
+  std::optional<GpuUuid> gpu;  // nullopt: the driver does not name one; the event applies to all
   // Set when the error is confined to one MIG instance.
   std::optional<int> gpu_instance_id;
   std::optional<int> compute_instance_id;
   bool operator==(const XidEvent&) const = default;
 };
 
-// MIG mode or instances of a GPU were changed, by whomever. A driver may not report it; so who
-// needs to know reads the hardware now and then too.
+// A program changed the MIG mode or the instances of a GPU. The driver may not report it, so
+// callers that need to know also read the hardware periodically.
 struct LayoutEvent {
   std::optional<GpuUuid> gpu;
   bool operator==(const LayoutEvent&) const = default;
@@ -38,9 +38,9 @@ class EventSource {
  public:
   virtual ~EventSource() = default;
 
-  // Listens on the GPUs of `machine` from now on, and no longer on those of the last subscription.
-  // `unsupported`: GPUs that cannot report XIDs at all (old models); that is no fault. `failed`:
-  // GPUs whose registration failed; that is a fault.
+  // Replaces the previous subscription: listens only on the GPUs of `machine` from now on.
+  // `unsupported`: GPUs that cannot report XIDs at all (old models); not a fault. `failed`: GPUs
+  // whose registration failed; a fault.
   struct Subscription {
     std::vector<GpuUuid> unsupported;
     std::vector<GpuUuid> failed;
@@ -48,7 +48,7 @@ class EventSource {
   virtual Result<Subscription> subscribe(const Machine& machine) = 0;
 
   // The next event; nullopt when `timeout` has passed or `stop` was requested. After an Error no
-  // events come any more: the caller waits a while and subscribes again.
+  // more events arrive: the caller waits a while and subscribes again.
   virtual Result<std::optional<Event>> wait(std::chrono::milliseconds timeout,
                                             std::stop_token stop) = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Identifiers of hardware. Each is a type of its own, so that one cannot be passed for another.
+// Hardware identifiers, each its own type, so that one cannot be passed for another.
 
 #include <compare>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct MigUuid {
   auto operator<=>(const MigUuid&) const = default;
 };
 
-// Where a GPU sits on the PCI bus.
+// A GPU's address on the PCI bus.
 struct PciAddress {
   std::uint32_t domain = 0;
   std::uint32_t bus = 0;
@@ -38,11 +38,11 @@ std::string nvml_name(const PciAddress& address);
 // Reads both spellings; nullopt for anything else.
 std::optional<PciAddress> parse_pci_address(std::string_view text);
 
-// What kind of card it is, as the PCI configuration space tells it (nvmlPciInfo_t). Device in the
-// upper half, vendor in the lower: 0x20B210DE.
+// The card's type, from the PCI configuration space (nvmlPciInfo_t). Device in the upper half,
+// vendor in the lower: 0x20B210DE.
 struct PciIds {
-  std::uint32_t device = 0;     // 0: the driver does not tell it
-  std::uint32_t subsystem = 0;  // of the board; 0: it has none
+  std::uint32_t device = 0;     // 0: not reported by the driver
+  std::uint32_t subsystem = 0;  // of the board; 0: none
   auto operator<=>(const PciIds&) const = default;
 };
 

@@ -24,7 +24,7 @@ struct MigProfile {
   int gpu_slices = 0;      // G: slices of the GPU instance
   int compute_slices = 0;  // C: slices of the compute instance, <= G
 
-  // The compute instance is only a part of its GPU instance ("1c.2g.10gb").
+  // Whether the compute instance is only a part of its GPU instance ("1c.2g.10gb").
   bool partial() const { return compute_slices != gpu_slices; }
   auto operator<=>(const MigProfile&) const = default;
 };
@@ -43,10 +43,10 @@ struct MigInstance {
   bool operator==(const MigInstance&) const = default;
 };
 
-// Whether the driver answered about the device.
+// Whether the driver responded about the device.
 enum class Presence {
   kPresent,
-  kLost,     // NVML says that it is gone (GPU_IS_LOST, not found, no driver)
+  kLost,     // NVML reports it gone (GPU_IS_LOST, not found, no driver)
   kUnknown,  // a call about it has not returned in time
 };
 
@@ -58,42 +58,43 @@ struct Fabric {
 };
 
 struct Gpu {
-  int index = 0;  // NVML's
+  int index = 0;  // NVML's index
   GpuUuid uuid;
   std::string name;  // "NVIDIA L20", "Tesla T4"
-  // "Tesla", "GeForceRTX", as NVIDIA's DRA driver spells them; empty: the driver does not tell it.
+  // "Tesla", "GeForceRTX", as NVIDIA's DRA driver spells them; empty: not reported.
   std::string brand;
-  // How the GPU sees the memory of programs: "HMM", "ATS" or "None"; empty: not told.
+  // How the GPU addresses programs' memory: "HMM", "ATS" or "None"; empty: not reported.
   std::string addressing_mode;
-  int minor = 0;  // /dev/nvidia<minor>; -1: the driver does not tell it
+  int minor = 0;  // /dev/nvidia<minor>; -1: not reported by the driver
   PciAddress pci;
   PciIds pci_ids;
-  Bytes memory;  // total, as nvidia-smi shows it; 0: NVML does not tell it
-  // Of `memory`, what no program can have (docs/decisions/0045-usable-memory.md).
+  Bytes memory;  // total, as nvidia-smi shows it; 0: not reported by NVML
+  // The part of `memory` that programs cannot use (docs/decisions/0045-usable-memory.md).
   Bytes reserved;
   ComputeCapability compute_capability;
   MigMode mig_mode = MigMode::kUnsupported;
   std::vector<MigInstance> mig_instances;
   // Why the driver does not let this process read the instances; empty: it does.
   std::string mig_refused;
-  // Why its MIG mode, or which instances it has, could not be read, now or before; empty: they are
+  // Why its MIG mode or instances could not be read, now or earlier; empty: they are
   // known.
   std::string mig_unread;
-  // What the GPU can be cut into; empty where MIG is not supported.
+  // How the GPU can be partitioned; empty if MIG is not supported.
   MigGeometry mig_geometry;
-  std::optional<int> numa_node;  // nullopt: the machine does not say
+  std::optional<int> numa_node;  // nullopt: not reported by the machine
   std::optional<Fabric> fabric;
   // Recovery action (nvmlDeviceGetFieldValues): 0 none, 1 GPU reset, 2 node reboot, 3 drain P2P,
-  // 4 drain and reset; nullopt: the driver does not tell it.
+  // 4 drain and reset; nullopt: not reported by the driver.
   std::optional<int> recovery_action;
-  // The driver can limit how much of its memory a control group holds
+  // The driver can limit how much of the GPU's memory a control group holds
   // (nvmlDeviceSetMemoryLimits_v1).
   bool kernel_memory_limits = false;
   Presence presence = Presence::kPresent;
   std::string presence_reason;  // text for people; empty when kPresent
 
   bool mig_enabled() const { return mig_mode == MigMode::kEnabled; }
-  // What programs can have together, in whole MiB, at least 1: what is divided. 0: not known.
+  // Memory usable by all programs together, in whole MiB, at least 1: this is what is divided. 0:
+  // unknown.
   Bytes usable_memory() const;
   bool operator==(const Gpu&) const = default;
 };
@@ -117,7 +118,7 @@ struct Link {
 };
 
 // The links of all pairs of GPUs, numbered as in Machine::gpus, and those to NVSwitches. Symmetric.
-// The diagonal means nothing.
+// The diagonal has no meaning.
 class Topology {
  public:
   Topology() = default;
@@ -129,7 +130,7 @@ class Topology {
     links_[a * size_ + b] = link;
     links_[b * size_ + a] = link;
   }
-  // How many NVLinks of a GPU lead to NVSwitches, and are up.
+  // How many NVLinks of a GPU lead to NVSwitches and are up.
   int switch_links(std::size_t gpu) const { return switch_links_[gpu]; }
   void set_switch_links(std::size_t gpu, int links) { switch_links_[gpu] = links; }
   bool operator==(const Topology&) const = default;
@@ -149,12 +150,12 @@ struct VgpuInfo {
 
 // Facts about the node that NVML does not report.
 struct Host {
-  bool cgroup_v2 = false;                   // the node has control groups of version 2 alone
+  bool cgroup_v2 = false;                   // the node has only cgroup v2
   std::optional<std::string> product_name;  // /sys/class/dmi/id/product_name, trimmed
-  // PCI class of every NVIDIA display function (0x030200 = 3D controller, 0x030000 = VGA), also of
-  // those that are none of the machine's GPUs.
+  // PCI class of every NVIDIA display function (0x030200 = 3D controller, 0x030000 = VGA),
+  // including those that are not GPUs of the machine.
   std::map<PciAddress, std::uint32_t> display_classes;
-  // False: the PCI functions could not be read, so what would be told of them is missing.
+  // False: the PCI functions could not be read, so facts from them are missing.
   bool pci_known = true;
   std::optional<VgpuInfo> vgpu;  // first NVIDIA function with the vGPU vendor capability
   bool operator==(const Host&) const = default;
@@ -165,18 +166,18 @@ struct Machine {
   int cuda_driver_version = 0;  // 12080 = CUDA 12.8
   std::vector<Gpu> gpus;
   Host host;
-  // What the reader could not find out, one line each, for the log.
+  // What the reader could not determine, one line each, for the log.
   std::vector<std::string> warnings;
 
   bool operator==(const Machine&) const = default;
 };
 
-// The GPU with this UUID; nullptr when there is none.
+// The GPU with this UUID; nullptr if there is none.
 const Gpu* find_gpu(const Machine& machine, const GpuUuid& uuid);
 
-// `now`, with the GPUs that only `before` has added as kLost with their old description. So the
-// tranches of a GPU that fell off the bus stay listed as unhealthy instead of vanishing. GPUs that
-// are kLost or kUnknown in `now` get the description that they had in `before`.
+// `now`, plus the GPUs that only `before` has, as kLost with their old description. So the tranches
+// of a GPU that fell off the bus stay listed as unhealthy instead of vanishing. GPUs that are kLost
+// or kUnknown in `now` keep their description from `before`.
 Machine remember_lost(const Machine& before, Machine now);
 
 }  // namespace tranche::gpu

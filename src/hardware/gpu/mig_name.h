@@ -1,6 +1,6 @@
 #pragma once
-// Makes the names of MIG profiles as NVIDIA's plugin prints them, for drivers that do not tell the
-// name. Pure functions.
+// Builds MIG profile names as NVIDIA's plugin prints them, for drivers that do not report the name.
+// Pure functions.
 
 #include <cstdint>
 #include <optional>
@@ -16,30 +16,30 @@ namespace tranche::gpu {
 // gives 5. 0: the total is unknown.
 std::uint64_t mig_memory_gb(Bytes instance, Bytes gpu_total);
 
-// The kind of a GPU instance, apart from its size.
+// The kind of a GPU instance, regardless of its size.
 enum class MigKind {
   kPlain,
-  kMedia,     // +me: has media engines that the plain kind lacks
+  kMedia,     // +me: has the media engines that the plain kind lacks
   kAllMedia,  // +me.all
   kNoMedia,   // -me
   kGraphics,  // +gfx
 };
 
-// The kind that NVML's constant NVML_GPU_INSTANCE_PROFILE_* (0 to 17) stands for: REV1 is +me, GFX
-// is +gfx, NO_ME is -me, ALL_ME is +me.all, all others are plain.
+// Maps NVML's constant NVML_GPU_INSTANCE_PROFILE_* (0 to 17) to its kind: REV1 is +me, GFX is +gfx,
+// NO_ME is -me, ALL_ME is +me.all, all others are plain.
 MigKind mig_kind(unsigned gpu_instance_profile);
 
 // "1g.5gb", "1g.5gb+me".
 std::string mig_profile_name(int gpu_slices, std::uint64_t memory_gb, MigKind kind);
 
-// The name of a compute instance. It is its GPU instance's name if it has all slices, else that
-// name after "<compute slices>c.": "1c.2g.10gb".
+// The name of a compute instance: its GPU instance's name if it has all slices, otherwise that name
+// prefixed with "<compute slices>c.": "1c.2g.10gb".
 std::string compute_instance_name(std::string_view gpu_instance_name, int gpu_slices,
                                   int compute_slices);
 
-// What a name says.
+// A parsed profile name.
 struct MigName {
-  // Of the compute instance; as gpu_slices where the name has none ("3g.40gb").
+  // Slices of the compute instance; equals gpu_slices if the name has none ("3g.40gb").
   int compute_slices = 0;
   int gpu_slices = 0;
   std::uint64_t memory_gb = 0;
@@ -47,20 +47,20 @@ struct MigName {
   bool operator==(const MigName&) const = default;
 };
 
-// Reads "3g.40gb", "1g.10gb+me", "1c.3g.40gb". nullopt: it is no such name, or the compute instance
+// Parses "3g.40gb", "1g.10gb+me", "1c.3g.40gb". nullopt: not such a name, or the compute instance
 // would be larger than its GPU instance.
 std::optional<MigName> parse_mig_name(std::string_view name);
 
-// The compute slices that the name of a compute instance begins with: 1 of "1c.3g.40gb". nullopt:
-// it is no such name.
+// The compute slices at the start of a compute instance's name: 1 for "1c.3g.40gb". nullopt: not
+// such a name.
 std::optional<int> named_compute_slices(std::string_view name);
 
-// The name of the GPU instance in the name of a compute instance: "3g.40gb" of "1c.3g.40gb"; any
-// other name as it is.
+// The GPU instance's name within a compute instance's name: "3g.40gb" for "1c.3g.40gb"; any other
+// name unchanged.
 std::string_view gpu_instance_name(std::string_view name);
 
-// The profile name within a text of the driver's: "MIG 1g.5gb" (profile info) and "NVIDIA
-// A100-SXM4-40GB MIG 1g.5gb" (a MIG device's name) both give "1g.5gb". Empty: there is none.
+// The profile name within a driver's text: "MIG 1g.5gb" (profile info) and "NVIDIA A100-SXM4-40GB
+// MIG 1g.5gb" (a MIG device's name) both give "1g.5gb". Empty: there is none.
 std::string_view profile_in(std::string_view driver_text);
 
 }  // namespace tranche::gpu

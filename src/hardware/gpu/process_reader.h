@@ -17,15 +17,15 @@ namespace tranche::gpu {
 
 struct DeviceProcess {
   pid_t pid = 0;                  // in the caller's pid namespace
-  std::optional<Bytes> memory{};  // nullopt: the driver does not tell it
-  // How long the process kept the device busy, by the driver's samples since the last reading. The
-  // figure is coarse and up to a second late. 0 at the first reading, and where the driver does not
-  // tell it (MIG instances).
+  std::optional<Bytes> memory{};  // nullopt: not reported by the driver
+  // How long the process kept the device busy since the last reading, by the driver's samples. The
+  // value is coarse and up to a second late. 0 at the first reading, and where the driver does not
+  // report it (MIG instances).
   std::chrono::nanoseconds busy{0};
   bool operator==(const DeviceProcess&) const = default;
 };
 
-// The processes of one device, each once, sorted by pid. An error here is this device's alone:
+// The processes of one device, each once, sorted by pid. An error here concerns only this device:
 // kNotFound: there is no such device (any more); kTimeout; kUnavailable.
 struct DeviceProcesses {
   std::string uuid;

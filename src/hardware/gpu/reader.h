@@ -12,8 +12,8 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  // The machine as it is now. A lost or hanging GPU does not fail the reading: the result has it,
-  // with its Presence. kUnavailable: no driver, or NVML cannot start. kTimeout: NVML hangs as a
+  // The machine's current state. A lost or hanging GPU does not fail the reading: the result lists
+  // it with its Presence. kUnavailable: no driver, or NVML cannot start. kTimeout: NVML hangs as a
   // whole. No NVML call takes longer than the adapter's deadline (5 s).
   virtual Result<Machine> read() = 0;
 

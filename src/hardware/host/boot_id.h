@@ -1,5 +1,5 @@
 #pragma once
-// Which start of this machine it is.
+// Identifies the current boot of this machine.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace tranche::host {
 
-// The kernel's id of this boot, a UUID. Where it cannot be read, every boot is the same one:
+// The kernel's id of this boot, a UUID. If it cannot be read, all boots look the same:
 // "unknown".
 std::string boot_id(const FsRoot& host);
 

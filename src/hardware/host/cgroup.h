@@ -24,22 +24,22 @@ inline constexpr std::string_view kCgroupRoot = "/sys/fs/cgroup";
 
 // The path down to the container's own level, without "/.." parts and without a leading slash:
 // "kubepods/pod1/<id>". If several levels hold an id, the first one below the Pod's level counts,
-// so a group that the container made below its own is not taken for it. nullopt: the path names no
-// container.
+// so a group that the container created below its own is not mistaken for it. nullopt: the path
+// names no container.
 std::optional<std::string> container_level(std::string_view cgroup);
 
-// Names the container that a process is in: equal for all processes of one, in groups below its own
-// too. nullopt: the group is not a Pod's.
+// Identifies the container of a process: the same for all its processes, including those in
+// subgroups. nullopt: the group does not belong to a Pod.
 std::optional<std::string> container_of(std::string_view cgroup);
 
-// Whether `root` is a tree of control groups of version 2.
+// Whether `root` is a cgroup v2 tree.
 bool is_cgroup_v2(const std::filesystem::path& root);
 
-// The folder below `root` that is the control group of the container of process `pid`. /proc is
-// read through `host`; the process must have begun at `start_time`. The cgroup.procs of the folder,
-// or of a folder below it, must list the pid. Looks at no more than kMostFolders folders.
-// kNotFound, with what was looked for: the process has ended, it is in no container, or `root` does
-// not show its group.
+// The folder below `root` that is the cgroup of process `pid`'s container. /proc is read through
+// `host`; the process must have started at `start_time`. The cgroup.procs of the folder, or of a
+// folder below it, must list the pid. Examines at most kMostFolders folders. kNotFound, with
+// what was searched: the process has ended, it is in no container, or `root` does not show its
+// cgroup.
 Result<std::filesystem::path> find_container_cgroup(const FsRoot& host,
                                                     const std::filesystem::path& root, pid_t pid,
                                                     std::uint64_t start_time);

@@ -1,7 +1,7 @@
 #pragma once
 // Runs another program to its end, within a time limit. The program gets an empty signal mask, a
 // process group of its own, the three standard descriptors and no others, and exactly the
-// environment that is named here.
+// environment given here.
 
 #include <chrono>
 #include <filesystem>
@@ -27,15 +27,15 @@ struct ChildEnd {
   std::string output;  // standard output and error together
 };
 
-// Waits for the program itself. Does not wait for processes that it leaves in the background, even
-// if they hold its output open. kNotFound: there is no such program. kTimeout: the program did not
-// end in time and was killed together with its process group; one that hangs in a driver does not
-// end then either, and is waited for 2 s more and no longer. kInvalidArgument: it wrote more than
-// 64 KiB; it ran to its end all the same.
+// Waits for the program itself, not for processes that it leaves in the background, even if they
+// hold its output open. kNotFound: there is no such program. kTimeout: the program did not end in
+// time and was killed with its process group. A program that hangs in a driver survives that; it is
+// waited for another 2 s and no longer. kInvalidArgument: it wrote more than 64 KiB; it still ran
+// to its end.
 Result<ChildEnd> run_child(const Child& child);
 
-// The first program of this name in the folders of `path` ("/usr/bin:/bin"), then in the folders
-// below `driver_root` where drivers install programs. kNotFound, with the places that were
+// The first program of this name in the folders of `path` ("/usr/bin:/bin"), then in the
+// folders below `driver_root` where drivers install programs. kNotFound, with the folders
 // searched.
 Result<std::filesystem::path> find_program(const std::string& name, std::string_view path,
                                            const std::filesystem::path& driver_root);

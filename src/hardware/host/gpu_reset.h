@@ -1,6 +1,6 @@
 #pragma once
-// gpu::GpuReset by the driver's own program: `nvidia-smi --gpu-reset -i GPU`. NVML has no such
-// call. Whoever calls it must have let go of the GPU, NVML's session of this process included.
+// Implements gpu::GpuReset by the driver's own program: `nvidia-smi --gpu-reset -i GPU`. NVML has
+// no such call. The caller must have released the GPU, including this process's NVML session.
 // Persistence mode counts as a user of the GPU too.
 
 #include <chrono>
@@ -16,9 +16,9 @@ namespace tranche::host {
 class GpuReset final : public gpu::GpuReset {
  public:
   struct Options {
-    // Environment of the program. PATH is where it is looked for first.
+    // The program's environment. PATH is searched for it first.
     std::map<std::string, std::string> environment = {};
-    // The driver's root as this process sees it; empty: there is none.
+    // The driver's root as this process sees it; empty: none.
     std::filesystem::path driver_root = {};
     std::chrono::milliseconds limit = std::chrono::minutes(2);
   };
@@ -31,8 +31,8 @@ class GpuReset final : public gpu::GpuReset {
   Options options_;
 };
 
-// What the program's end means; codes as in gpu/mig_control.h. Texts are those that drivers 450 to
-// 595 print.
+// Interprets the program's result; codes: see gpu/mig_control.h. The texts are those of drivers 450
+// to 595.
 Result<void> judge_reset(const ChildEnd& end);
 
 }  // namespace tranche::host

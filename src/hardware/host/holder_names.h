@@ -1,6 +1,6 @@
 #pragma once
-// Who has a GPU open, in words: the process and its Pod, so that who is called at night knows what
-// to end. Names and commands are the processes' own choice; they are made printable.
+// Describes who has a GPU open: the process and its Pod, so that whoever is on call knows what to
+// stop. Processes choose their names and commands, so these are made printable.
 
 #include <functional>
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace tranche::host {
 
-// "shop/train" of the Pod; "": not known.
+// The Pod's "shop/train"; "": unknown.
 using PodNameOf = std::function<std::string(const PodProcess&)>;
 
-// "python (pid 4711, Pod shop/train)"; a Pod without a known name by its uid, and the container.
-// A process of no Pod with its systemd unit, if it has one, and its command:
+// "python (pid 4711, Pod shop/train)"; a Pod of unknown name with its uid and the container.
+// A process outside any Pod with its systemd unit, if it has one, and its command:
 // "nv-hostengine (pid 12, nvidia-dcgm.service: /usr/bin/nv-hostengine -n)".
 std::string describe(const DeviceHolder& holder, const PodNameOf& pod_name);
 
-// One text for each holder, `most` at most, then "and 3 more".
+// One text per holder, at most `most`, then "and 3 more".
 std::vector<std::string> describe(const std::vector<DeviceHolder>& holders,
                                   const PodNameOf& pod_name, std::size_t most = 8);
 
-// Why there may be more of them than were found, and what to do; empty: all were seen.
+// Why there may be more holders than were found, and what to do; empty: all were seen.
 std::string what_is_unseen(const DeviceHolders& found);
 
 }  // namespace tranche::host

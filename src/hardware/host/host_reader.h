@@ -1,7 +1,7 @@
 #pragma once
 // Reads the facts about a node that NVML does not report: from /sys, /proc and /dev, seen through a
-// file-system root. Reads only; keeps nothing between calls. Every fact is optional: a fact that
-// cannot be read is absent, as in NVIDIA's feature discovery.
+// file-system root. Read-only; keeps no state between calls. Every fact is optional: absent if it
+// cannot be read, as in NVIDIA's feature discovery.
 
 #include <filesystem>
 #include <optional>
@@ -13,15 +13,15 @@
 
 namespace tranche::host {
 
-// Where NVIDIA's --machine-type-file points by default.
+// The default of NVIDIA's --machine-type-file.
 inline constexpr std::string_view kMachineTypeFile = "/sys/class/dmi/id/product_name";
 
 // Reads the product name (trimmed; absent when the file cannot be read or is empty), the PCI
 // classes of NVIDIA's display functions, and the vGPU host driver as a guest sees it.
 gpu::Host read_host(const FsRoot& fs, const std::filesystem::path& machine_type_file);
 
-// Those of "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools" and "/dev/nvidia-modeset"
-// that are character devices under `fs`, in this order.
+// Returns those of "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools" and
+// "/dev/nvidia-modeset" that are character devices under `fs`, in this order.
 std::vector<std::string> control_nodes(const FsRoot& fs);
 
 // kTegra and kWsl: machines that NVIDIA's plugin does not serve through NVML on Linux. They are not
@@ -32,7 +32,7 @@ enum class Platform { kStandard, kTegra, kWsl };
 // device tree says Tegra; a Tegra with NVML is kTegra too.
 Platform read_platform(const FsRoot& fs);
 
-// The reason why `platform` is refused, with what to do; nullopt for kStandard.
+// Why `platform` is refused, with what to do; nullopt for kStandard.
 std::optional<Error> refusal(Platform platform);
 
 }  // namespace tranche::host

@@ -1,7 +1,7 @@
 #pragma once
-// Tables of mounts: /proc/<pid>/mountinfo (proc_pid_mountinfo(5)). A table may be of any length,
-// because a user can mount a hundred thousand times in a namespace of their own. So it is read line
-// by line, and never "too long": that would read as no mounts.
+// Mount tables: /proc/<pid>/mountinfo (proc_pid_mountinfo(5)). A table has no size limit, because a
+// user can mount a hundred thousand times in their own namespace. So it is read line by line and
+// never refused as "too long": that would look like no mounts.
 
 #include <functional>
 #include <string>
@@ -20,11 +20,11 @@ struct Mount {
   bool operator==(const Mount&) const = default;
 };
 
-// Torn lines are left out.
+// Skips truncated lines.
 std::vector<Mount> parse_mounts(std::string_view mountinfo);
 
 // Calls `take` with each mount of `process` ("self", "4711"). kNotFound: it has ended. Any other
-// error: its mounts cannot be read, though it lives.
+// error: it is alive, but its mounts cannot be read.
 Result<void> each_mount(const FsRoot& fs, std::string_view process,
                         const std::function<void(const Mount&)>& take);
 

@@ -1,8 +1,8 @@
 #pragma once
-// Our own declarations of the part of NVML's binary interface that we call, so that no NVIDIA
-// header is needed to build. Names keep NVML's spelling. Layouts and version words are those of
-// nvml.h 12.9 and 13.5, which agree; abi_test.cpp and a comparison with the simulated library check
-// them. Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/.
+// Our own declarations of the part of NVML's ABI that we use, so that building needs no NVIDIA
+// header. Names keep NVML's spelling. Layouts and version words are those of nvml.h 12.9 and 13.5,
+// which agree; abi_test.cpp and a comparison with the simulated library check them. Source: NVML
+// API reference, https://docs.nvidia.com/deploy/nvml-api/.
 
 #include <cstdint>
 
@@ -212,7 +212,7 @@ inline constexpr unsigned char kFabricStateCompleted = 3;
 // nvmlProcessInfo_v2_t, of the _v2 and _v3 functions.
 struct ProcessInfo {
   std::uint32_t pid;
-  std::uint64_t used_memory;          // kNotAvailable: not told
+  std::uint64_t used_memory;          // kNotAvailable: not reported
   std::uint32_t gpu_instance_id;      // kNoInstance: none
   std::uint32_t compute_instance_id;  // kNoInstance: none
 };
@@ -221,7 +221,7 @@ struct ProcessInfo {
 struct ProcessUtilizationSample {
   std::uint32_t pid;
   std::uint64_t time_stamp;  // us since 1970
-  std::uint32_t sm_util;     // percent of the period; more than 100: not told
+  std::uint32_t sm_util;     // percent of the period; more than 100: not reported
   std::uint32_t mem_util;
   std::uint32_t enc_util;
   std::uint32_t dec_util;

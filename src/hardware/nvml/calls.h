@@ -1,6 +1,6 @@
 #pragma once
-// Calls NVML from a thread of the pool. Each call is stamped with its name and time, so that the
-// waiting thread sees it. A function that the library lacks answers as NVML's own stubs do.
+// Calls NVML from a thread of the pool. Each call is stamped with its name and time for the waiting
+// thread. A function that the library lacks behaves like NVML's own stubs.
 
 #include <string>
 #include <utility>
@@ -33,13 +33,13 @@ class Calls {
   Progress& progress_;
 };
 
-// Whether `result`, of a call about a device, says that the device is gone.
+// Whether `result`, from a call about a device, means that the device is gone.
 inline bool is_gone(Return result) {
   return result == kGpuIsLost || result == kGpuNotFound || result == kNotFound ||
          result == kUninitialized || result == kDriverNotLoaded;
 }
 
-// The text in an output buffer of NVML's. Safe if the terminating zero is missing.
+// The text in an NVML output buffer. Safe if the terminating zero is missing.
 template <std::size_t kSize>
 std::string text(const char (&buffer)[kSize]) {
   std::size_t length = 0;

@@ -2,10 +2,10 @@
 // Keeps NVML initialised while the driver may vanish, be replaced and return.
 //
 // A Session is one nvmlInit. When its last owner releases it, NVML is shut down and the library is
-// unloaded. Handles (devices, event sets) belong to a Session and are invalid after it, so a caller
-// of NVML holds the Session during the call. A Connection makes one Session after the other. Reader
-// and EventSource of a process share a Connection, because NVML starts afresh only after every user
-// in the process has released it.
+// unloaded. Handles (devices, event sets) belong to a Session and are invalid after it, so an NVML
+// caller holds the Session during the call. A Connection makes one Session after another. A
+// process's Reader and EventSource share a Connection, because NVML only reinitialises after every
+// user in the process has released it.
 //
 // Both classes are thread-safe. A Connection exists even without a driver.
 
@@ -28,8 +28,8 @@
 
 namespace tranche::nvml {
 
-// NVIDIA's words for an NVML that does not start, and for a library that is not there: with them
-// begin the errors of Connection::session().
+// NVIDIA's messages for an NVML that does not start and for a missing library. Errors of
+// Connection::session() begin with them.
 inline constexpr std::string_view kInitFailed = "nvml init failed: ";
 inline constexpr std::string_view kNoLibrary = "nvml init failed: ERROR_LIBRARY_NOT_FOUND: ";
 
@@ -37,18 +37,18 @@ struct Options {
   // The driver's root as this process sees it (NVIDIA's containerDriverRoot, "/driver-root").
   std::filesystem::path driver_root;
   FsRoot host;  // for sysfs and /proc/driver
-  // The longest time of one NVML call. After that its device counts as unknown.
+  // The longest duration of one NVML call. After that its device counts as unknown.
   std::chrono::milliseconds deadline{5000};
-  // While a GPU is lost, NVML is started afresh: only at its start it finds GPUs that returned.
-  // This is the wait before the first restart; the waits grow.
+  // While a GPU is lost, NVML is restarted: only at initialisation it finds GPUs that returned.
+  // This is the wait before the first restart; later waits grow.
   std::chrono::milliseconds restart_interval{30'000};
-  // How long one wait for events stays in NVML. A restart, and the end of the process, may have to
-  // wait for it.
+  // How long one wait for events stays in NVML. A restart, and process exit, may have to wait for
+  // it.
   std::chrono::milliseconds event_slice{250};
   const Log* log = nullptr;  // may be null; must outlive the Connection
 };
 
-// Counts the Sessions that exist, so that a new one can wait until the old ones have ended.
+// Counts the existing Sessions, so that a new one can wait until the old ones have ended.
 struct SessionCount {
   std::mutex mutex;
   std::condition_variable changed;
@@ -57,8 +57,8 @@ struct SessionCount {
 
 class Session {
  public:
-  // Calls NVML, so call it on a thread of the pool only. kUnavailable, with NVML's own message and
-  // what to do.
+  // Calls NVML, so call it only on a pool thread. kUnavailable, with NVML's own message and what to
+  // do.
   static Result<std::shared_ptr<Session>> open(std::shared_ptr<const Library> library,
                                                std::shared_ptr<SessionCount> count,
                                                Progress& progress);
@@ -86,20 +86,20 @@ class Connection {
   static std::shared_ptr<Connection> make(Options options);
   ~Connection();
 
-  // The session in force, or a new one. kUnavailable: no library or no driver; kTimeout: NVML
-  // hangs. While somebody has let_go() it waits, up to kLongestPause, or is refused (kUnavailable).
+  // The current session, or a new one. kUnavailable: no library or no driver; kTimeout: NVML hangs.
+  // While let_go() is in effect, waits up to kLongestPause, or is refused (kUnavailable).
   Result<std::shared_ptr<Session>> session();
-  // The session in force; null when there is none. Does not call NVML.
+  // The current session; null if there is none. Does not call NVML.
   std::shared_ptr<Session> current() const;
   bool in_force(const Session* session) const;
-  // Ends the session in force, so that the next session() starts NVML afresh. That call gives the
+  // Ends the current session, so that the next session() reinitialises NVML. That call gives the
   // owners of the old session up to 2 s (at most half the deadline) to release it.
   void restart();
 
-  // Ends the session in force and waits until its owners have released it, so that this process has
-  // no GPU open: a reset needs that. No session begins until the result is released. kTimeout: an
+  // Ends the current session and waits until its owners have released it, so that this process has
+  // no GPU open, as a reset requires. No session starts until the result is released. kTimeout: an
   // owner keeps the session, because a call hangs.
-  enum class Meanwhile { kWait, kRefuse };  // what becomes of session() meanwhile
+  enum class Meanwhile { kWait, kRefuse };  // what session() does meanwhile
   Result<std::shared_ptr<void>> let_go(Meanwhile meanwhile = Meanwhile::kWait);
   static constexpr std::chrono::seconds kLongestPause{60};
 
@@ -117,7 +117,7 @@ class Connection {
   DeadlinePool pool_;
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;
-  std::vector<std::string> announced_;  // missing functions that were logged already
+  std::vector<std::string> announced_;  // missing functions already logged
 
   // Shared with what let_go() returns, which may outlive the connection.
   struct Pauses {
@@ -125,12 +125,12 @@ class Connection {
     std::condition_variable changed;
     int held = 0;      // by let_go()
     int refusing = 0;  // of these: kRefuse
-    int opening = 0;   // sessions that are about to begin
+    int opening = 0;   // sessions about to start
   };
   std::shared_ptr<Pauses> pauses_ = std::make_shared<Pauses>();
 };
 
-// What the user can do when nvmlInit answers `result`.
+// What the user can do when nvmlInit returns `result`.
 std::string start_remedy(Return result);
 
 }  // namespace tranche::nvml

@@ -1,7 +1,7 @@
 #pragma once
-// gpu::Control over NVML. Each call runs on a thread of the pool (nvml/deadline_pool.h) with the
+// gpu::Control over NVML. Each call runs on a pool thread (nvml/deadline_pool.h) with the
 // connection's deadline. Without persistence mode the driver forgets a GPU's state when the last
-// process closes the GPU; while the connection's session is in force, the GPU stays open.
+// process closes the GPU; the connection's current session keeps the GPU open.
 
 #include <memory>
 

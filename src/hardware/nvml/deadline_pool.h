@@ -1,16 +1,16 @@
 #pragma once
-// Runs NVML calls on threads of its own, so that a call which never returns costs a thread and does
+// Runs NVML calls on its own threads, so that a call which never returns costs a thread but does
 // not stop the agent. run() takes tasks (one per GPU, with all calls about that GPU) and returns
 // when each task has finished or has been in one call for longer than the deadline.
 //
-// One thread does all tasks while it makes progress. When it stays in one call for `stall`, another
-// thread takes the waiting tasks. So one hanging GPU delays the others by `stall` and not by the
-// deadline. A stuck thread stays in its call, and the key of its task is not started again until
-// that call returns. There are at most kMaxThreads threads.
+// One thread runs all tasks while it makes progress. When it stays in one call for `stall`,
+// another thread takes the waiting tasks. So one hanging GPU delays the others by `stall`, not by
+// the deadline. A stuck thread stays in its call, and no task with its key starts until that call
+// returns. There are at most kMaxThreads threads.
 //
-// Threads are detached. After a hang a task may go on when its caller no longer exists, so a task
-// must capture all that it reads and writes by value or by shared_ptr. Thread-safe: several threads
-// may call run().
+// Threads are detached. After a hang a task may outlive its caller, so a task must capture all
+// that it reads and writes by value or by shared_ptr. Thread-safe: several threads may call
+// run().
 
 #include <atomic>
 #include <chrono>
@@ -22,7 +22,7 @@
 
 namespace tranche::nvml {
 
-// Tells the waiting thread in which call a task is, and since when.
+// Tells the waiting thread which call a task is in, and since when.
 class Progress {
  public:
   void enter(const char* call) noexcept {
@@ -55,17 +55,17 @@ class DeadlinePool {
   };
 
   explicit DeadlinePool(Options options);
-  // Waits for the threads that make progress. Stuck threads stay behind.
+  // Waits for the threads that make progress. Leaves stuck threads behind.
   ~DeadlinePool();
   DeadlinePool(const DeadlinePool&) = delete;
   DeadlinePool& operator=(const DeadlinePool&) = delete;
 
-  // Outcomes are in the order of `tasks`. A task that takes longer than three deadlines in all
+  // Outcomes are in the order of `tasks`. A task that takes longer than three deadlines in total
   // counts as stuck too.
   std::vector<Outcome> run(std::vector<Task> tasks);
   Outcome run(Task task);
 
-  // The number of threads that are in a call which was given up.
+  // The number of threads stuck in an abandoned call.
   std::size_t stuck() const;
 
   static constexpr std::size_t kMaxThreads = 48;

@@ -1,7 +1,7 @@
 #pragma once
-// Reads one GPU on a thread of the pool: identity, memory, MIG instances, fabric, recovery action.
-// It takes values and writes to `answer` alone, because after a hang it may go on when its caller
-// no longer exists.
+// Reads one GPU on a pool thread: identity, memory, MIG instances, fabric, recovery action.
+// It takes values and writes only to `answer`, because after a hang it may outlive its
+// caller.
 
 #include <memory>
 #include <optional>

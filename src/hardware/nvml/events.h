@@ -1,13 +1,13 @@
 #pragma once
 // gpu::EventSource over an NVML event set. Not thread-safe: one owner at a time. wait() may run on
-// another thread than subscribe(), but not at the same time.
+// a different thread than subscribe(), but not at the same time.
 //
-// A thread of the EventSource calls nvmlEventSetWait again and again, a slice of time each, and
-// keeps the events until wait() takes them. So wait() sees a stop request at once, no event is lost
-// between two waits, and a call that hangs gives an error of wait() instead of a blocked caller.
-// The thread shares ownership of all that it uses. After NVML was started afresh
+// The EventSource's thread calls nvmlEventSetWait repeatedly, for a slice of time each, and queues
+// the events until wait() takes them. So wait() sees a stop request at once, no event is lost
+// between two waits, and a hanging call makes wait() return an error instead of blocking the
+// caller. The thread shares ownership of all that it uses. After NVML was reinitialised
 // (nvml/connection.h) the next wait() subscribes again by itself. GPUs that are not kPresent in the
-// machine are left out: subscribe again when they return.
+// machine are skipped: subscribe again when they return.
 
 #include <chrono>
 #include <memory>
@@ -33,14 +33,14 @@ class EventSource final : public gpu::EventSource {
                                          std::stop_token stop) override;
 
  private:
-  struct Listener;  // the state that the thread shares
+  struct Listener;  // the state shared with the thread
 
   void stop_listening();
   Result<void> start_listening(const std::shared_ptr<Session>& session, std::vector<gpu::Gpu> gpus,
                                Subscription& subscription);
 
   std::shared_ptr<Connection> connection_;
-  gpu::Machine machine_;  // of the last subscription
+  gpu::Machine machine_;  // at the last subscription
   std::shared_ptr<Listener> listener_;
 };
 

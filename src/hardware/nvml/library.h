@@ -31,13 +31,13 @@ struct Api {
 inline constexpr const char* kSoname = "libnvidia-ml.so.1";
 
 // The file to load. If `driver_root` is empty or "/": the bare soname, which the dynamic linker
-// searches. Else the library, with links resolved, in the first of these folders under
+// searches. Otherwise the library, with links resolved, from the first of these folders under
 // `driver_root` that has it: usr/lib64, usr/lib/x86_64-linux-gnu, usr/lib/aarch64-linux-gnu, lib64,
 // lib/x86_64-linux-gnu, lib/aarch64-linux-gnu. If none has it: the bare soname. NVIDIA's plugin
 // searches the same folders.
 std::string find_library(const std::filesystem::path& driver_root);
 
-// Identifies the file of a loaded library. If its path has another stamp later, the driver was
+// Identifies the file of a loaded library. If its path later has another stamp, the driver was
 // replaced.
 struct FileStamp {
   std::uint64_t device = 0;
@@ -48,7 +48,7 @@ struct FileStamp {
 
 class Library {
  public:
-  // kUnavailable, with what to do: there is no such library, or it is no NVML.
+  // kUnavailable, with what to do: there is no such library, or it is not NVML.
   static Result<std::shared_ptr<const Library>> load(const std::filesystem::path& driver_root);
   ~Library();
   Library(const Library&) = delete;
@@ -59,7 +59,7 @@ class Library {
   const std::string& path() const { return path_; }
   // Optional functions that the library lacks, except those that only recent drivers have.
   const std::vector<std::string>& missing() const { return missing_; }
-  // Whether a load would now find another file than the loaded one.
+  // Whether loading now would find a different file.
   bool replaced() const;
 
  private:
@@ -70,7 +70,7 @@ class Library {
   void* handle_;
   Api api_;
   std::filesystem::path driver_root_;
-  std::string file_;  // given to dlopen: a path or the bare soname
+  std::string file_;  // passed to dlopen: a path or the bare soname
   std::string path_;
   FileStamp stamp_;
   std::vector<std::string> missing_;

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the MIG instances of one GPU on a thread of the pool.
+// Reads the MIG instances of one GPU on a pool thread.
 
 #include <optional>
 #include <string>
@@ -13,9 +13,9 @@ namespace tranche::nvml {
 
 // Fills gpu.mig_instances, in the order of slots; gpu.uuid, index, minor, memory
 // and mig_geometry must be set.
-// The profile of an instance that is unchanged since `known` is taken from there. If an instance
-// cannot be described, its description in `known` stays, or the instance is left out; `warnings`
-// gets a line. Returns the reason if the GPU is gone; else nullopt.
+// An instance unchanged since `known` takes its profile from there. If an instance cannot be
+// described, its description in `known` is kept, or the instance is omitted; `warnings` gets a
+// line. Returns the reason if the GPU is gone; else nullopt.
 std::optional<std::string> read_mig_instances(Calls& call, Device device,
                                               const std::vector<gpu::MigInstance>& known,
                                               const gpu::MigMinors& minors, gpu::Gpu& gpu,

@@ -1,6 +1,6 @@
 #pragma once
-// What a change of a MIG layout asks of NVML about one GPU, on a thread of a pool. Errors have the
-// codes of gpu/mig_control.h, and name the NVML function and its answer.
+// The NVML calls that a MIG layout change makes for one GPU, on a pool thread. Errors have the
+// codes of gpu/mig_control.h, and name the NVML function and its result.
 
 #include <functional>
 #include <string>
@@ -15,7 +15,7 @@ class MigCalls {
  public:
   explicit MigCalls(Calls& call) : call_(call), api_(call.api()) {}
 
-  // To be called first. kNotFound: no such GPU.
+  // Call this first. kNotFound: no such GPU.
   Result<void> find(const gpu::GpuUuid& uuid);
 
   Result<gpu::MigState> read();
@@ -25,7 +25,7 @@ class MigCalls {
   Result<void> destroy_compute_instance(unsigned gpu_instance, unsigned compute_instance);
   Result<void> destroy_gpu_instance(unsigned gpu_instance);
 
-  // NVML must be started afresh.
+  // Whether NVML must be reinitialised.
   bool driver_gone() const { return driver_gone_; }
 
  private:
@@ -40,7 +40,7 @@ class MigCalls {
   bool passed_through();
   // kFailedPrecondition: MIG mode is off.
   Result<void> need_mode();
-  // `ask` fills in what NVML knows of the profile of a constant.
+  // `ask` fills in NVML's information about a constant's profile.
   template <class Info, class Ask>
   Result<std::vector<Profile>> profiles_by(const char* function, unsigned constants,
                                            const Ask& ask);
@@ -55,7 +55,7 @@ class MigCalls {
                                              unsigned start);
   Result<ComputeInstanceInfo> info_of(ComputeInstance handle);
 
-  // The error of a call, kSuccess excluded.
+  // The error for a call that did not return kSuccess.
   std::unexpected<Error> error(const char* function, Return result);
   Result<void> check(const char* function, Return result);
   // For listing functions that write at most `room` handles.

@@ -1,8 +1,8 @@
 #pragma once
-// gpu::MigControl over NVML. Each operation runs on a thread of the object's own pool
-// (nvml/deadline_pool.h); `deadline` is the longest time of one NVML call. It is longer than that
-// of a reading, because the driver resets a GPU within nvmlDeviceSetMigMode. Thread-safe; one
-// operation at a time on a GPU.
+// gpu::MigControl over NVML. Each operation runs on the object's own pool (nvml/deadline_pool.h);
+// `deadline` is the longest duration of one NVML call. It is longer than for readings, because
+// the driver resets a GPU within nvmlDeviceSetMigMode. Thread-safe; one operation per GPU at a
+// time.
 
 #include <chrono>
 #include <functional>
@@ -30,7 +30,7 @@ class MigControl final : public gpu::MigControl {
   Result<void> destroy_gpu_instance(const gpu::GpuUuid& gpu, int gpu_instance) override;
 
  private:
-  // Runs `work` on the pool with the GPU's handle. `what` is put before an error: "create ...".
+  // Runs `work` on the pool with the GPU's handle. `what` prefixes an error: "create ...".
   template <class Value>
   Result<Value> run(const gpu::GpuUuid& gpu, const std::string& what,
                     std::function<Result<Value>(MigCalls&)> work);

@@ -1,9 +1,9 @@
 #pragma once
-// gpu::ProcessReader over NVML. It reads the lists of compute, MPS and graphics processes of each
+// gpu::ProcessReader over NVML. It reads the compute, MPS and graphics process lists of each
 // device, on threads of the pool (nvml/deadline_pool.h), so that a device that hangs does not delay
 // the others. A MIG instance has a handle of its own. A process on several lists has the same
-// memory on each, so it counts once. How busy a process was comes from the driver's samples
-// (nvmlDeviceGetProcessUtilization); each sample stands for a period of time.
+// memory on each, so it counts once. Busy time comes from the driver's samples
+// (nvmlDeviceGetProcessUtilization); each sample covers a period of time.
 //
 // Not thread-safe: one owner at a time. If the driver is unloaded, read() fails until it is back;
 // the same object then works again.
@@ -19,10 +19,10 @@
 
 namespace tranche::nvml {
 
-// How far the samples of a device were read.
+// How far a device's samples were read.
 struct Sampled {
-  std::uint64_t until = 0;           // time stamp of the last one, us since 1970; 0: none was read
-  std::uint64_t period = 1'000'000;  // shortest period between two that was seen, us; at most 1 s
+  std::uint64_t until = 0;  // time stamp of the last sample, us since 1970; 0: none read yet
+  std::uint64_t period = 1'000'000;  // shortest period seen between two samples, us; at most 1 s
 };
 
 class ProcessReader final : public gpu::ProcessReader {

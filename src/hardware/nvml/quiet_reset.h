@@ -1,6 +1,6 @@
 #pragma once
-// A gpu::GpuReset that has this process let go of NVML meanwhile. Who reads the hardware waits
-// until the reset is done (Connection::let_go).
+// A gpu::GpuReset that makes this process release NVML meanwhile. Hardware readers wait until the
+// reset is done (Connection::let_go).
 
 #include <memory>
 #include <utility>
@@ -16,7 +16,7 @@ class QuietReset final : public gpu::GpuReset {
   QuietReset(std::shared_ptr<Connection> connection, gpu::GpuReset& reset)
       : connection_(std::move(connection)), reset_(reset) {}
 
-  // kTimeout too where NVML hangs in this process.
+  // Also kTimeout if NVML hangs in this process.
   Result<void> reset(const gpu::PciAddress& gpu) override {
     ASSIGN_OR_RETURN(const auto pause, connection_->let_go());
     return reset_.reset(gpu);

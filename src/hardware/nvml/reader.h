@@ -1,12 +1,12 @@
 #pragma once
 // gpu::Reader over NVML and sysfs. Not thread-safe: one owner at a time. Machine::host stays empty;
-// wiring fills it in by host::read_host().
+// wiring fills it in with host::read_host().
 //
 // Every NVML call runs on a thread of the pool (nvml/deadline_pool.h) with the connection's
 // deadline. A GPU that does not answer in time is kUnknown. A GPU that the driver lost is kLost.
 // Both keep their last description. A GPU that was never described gives a line in
-// Machine::warnings instead. Each reading has its warnings; while a cause lasts, its warning is the
-// same each time. If the driver is unloaded, read() fails until it is back; the same object then
+// Machine::warnings instead. Each reading has its own warnings; while a cause lasts, its warning
+// stays the same. If the driver is unloaded, read() fails until it is back; the same object then
 // works again.
 
 #include <chrono>
@@ -32,7 +32,7 @@ class Reader final : public gpu::Reader {
   Result<gpu::Topology> read_topology(const gpu::Machine& machine) override;
 
  private:
-  // What NVML says about the whole machine.
+  // NVML's information about the whole machine.
   struct System {
     unsigned gpus = 0;
     std::string driver_version;
@@ -51,7 +51,7 @@ class Reader final : public gpu::Reader {
 
   std::shared_ptr<Connection> connection_;
 
-  // These are valid for session_ alone.
+  // These are valid only for session_.
   std::weak_ptr<Session> session_;
   std::optional<System> system_;
   std::map<std::string, Device> handles_;  // by UUID

@@ -1,5 +1,5 @@
 #pragma once
-// Makes an event set and registers GPUs with it, one task of the pool for each GPU.
+// Creates an event set and registers GPUs with it, one pool task per GPU.
 
 #include <map>
 #include <memory>
@@ -16,8 +16,8 @@ struct Registered {
   std::map<Device, gpu::GpuUuid> uuids;
 };
 
-// Registers `gpus` for XIDs, ECC errors and changes of the MIG layout, as far as each GPU supports
-// them. kUnavailable, kTimeout: there is no event set.
+// Registers `gpus` for XIDs, ECC errors and MIG layout changes, as far as each GPU supports them.
+// kUnavailable, kTimeout: no event set could be created.
 Result<Registered> register_gpus(Connection& connection, const std::shared_ptr<Session>& session,
                                  std::vector<gpu::Gpu> gpus);
 

@@ -1,6 +1,7 @@
 #pragma once
-// What no program can have of a GPU's memory. Since 510 the driver's total contains what it keeps
-// for itself (`reserved`, 443 MiB of a T4, 615 of an H200); before, the total was without it.
+// The part of a GPU's memory that programs cannot use. Since driver 510 the driver's total includes
+// what it keeps for itself (`reserved`, 443 MiB on a T4, 615 on an H200); before that, the total
+// excluded it.
 
 #include "base/units.h"
 #include "nvml/abi.h"
@@ -8,18 +9,18 @@
 
 namespace tranche::nvml {
 
-// Beside `reserved` the driver counts memory as used that no process has: 4 MiB of an H200 (driver
-// 580) without a process, 14 MiB with two. The server of MPS has some 30 MiB.
+// Besides `reserved` the driver counts memory as used that belongs to no process: 4 MiB on an H200
+// (driver 580) without a process, 14 MiB with two. The MPS server uses about 30 MiB.
 inline constexpr Bytes kUsedByNobody = Bytes::from_mib(32);
 
 struct Reserved {
   Bytes memory;
-  Return result = kSuccess;  // why it is not told: then `memory` is an estimate
-  bool guessed = false;      // and there was nothing to estimate it from
+  Return result = kSuccess;  // why it is not reported: then `memory` is an estimate
+  bool guessed = false;      // and there was no basis for an estimate
 };
 
-// `memory`: what the first version of the call says. Where nvmlDeviceGetMemoryInfo_v2 does not
-// answer, what is used and belongs to none of the GPU's processes is taken for it.
+// `memory`: the result of the call's first version. If nvmlDeviceGetMemoryInfo_v2 is not available,
+// used memory that belongs to none of the GPU's processes is taken as reserved.
 Reserved read_reserved(Calls& call, Device device, const Memory& memory);
 
 }  // namespace tranche::nvml
