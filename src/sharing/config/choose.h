@@ -1,5 +1,5 @@
 #pragma once
-// Which of several configurations a node uses. Pure: names in, name out, with the reason.
+// Chooses which of several configurations a node uses. Pure: names in, name out, with the reason.
 
 #include <optional>
 #include <span>
@@ -15,7 +15,7 @@ Result<std::vector<Fallback>> parse_fallbacks(const std::vector<std::string>& na
 
 struct Wish {
   std::string label_key = "nvidia.com/device-plugin.config";
-  std::optional<std::string> label;         // that node label's value; "" = unset
+  std::optional<std::string> label;         // the node label's value; "" = unset
   std::optional<std::string> default_name;  // --default-config
   std::vector<Fallback> fallbacks = {Fallback::kNamed, Fallback::kSingle};
 };
@@ -26,10 +26,11 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-// The label is tried first, then the default, then each fallback in order: `named` is the key
-// "default", `single` is the only key, `empty` is a configuration without sharing. A label or a
-// default that names a missing key is an error, so that a node never runs something else by
-// mistake: kNotFound, with NVIDIA's "specified config X does not exist" and the keys that exist.
+// Tries the label first, then the default, then each fallback in order: `named` is the key
+// "default", `single` is the only key, `empty` is a configuration without sharing. A label or
+// default that names a missing key is an error, so that a node never silently runs another
+// configuration: kNotFound, with NVIDIA's "specified config X does not exist" and the existing
+// keys.
 Result<Choice> choose(const Wish& wish, std::span<const std::string> names);
 
 }  // namespace tranche::config

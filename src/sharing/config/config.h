@@ -1,7 +1,7 @@
 #pragma once
-// The configuration in force on a node. It is made once from NVIDIA's config file v1, flags and
-// environment (config/file/load.h), and not changed afterwards. docs/configuration.md explains the
-// fields. Our own fields stand under the key `tranche:`.
+// The node's current configuration. It is made once from NVIDIA's config file v1, flags and
+// environment (config/file/load.h), and never changed afterwards. docs/configuration.md explains
+// the fields. Our own fields are under the key `tranche:`.
 
 #include <chrono>
 #include <optional>
@@ -22,7 +22,8 @@ enum class AllocationPolicy { kDistributed, kPacked };
 enum class SharingStrategy { kNone, kTimeSlicing, kMps };
 enum class DiscoveryStrategy { kAuto, kNvml, kTegra, kVfio };
 
-// Which devices an entry is about (`devices:`). Has an effect only with tranche.honorIgnoredFields.
+// The devices that an entry applies to (`devices:`). Only effective with
+// tranche.honorIgnoredFields.
 struct AllDevices {
   bool operator==(const AllDevices&) const = default;
 };
@@ -56,7 +57,7 @@ struct ReplicatedResource {
 // sharing.timeSlicing or sharing.mps.
 struct ReplicatedResources {
   bool rename_by_default = false;
-  // When the file does not say: false for timeSlicing, true for mps.
+  // Default if the file does not set it: false for timeSlicing, true for mps.
   bool fail_requests_greater_than_one = false;
   std::vector<ReplicatedResource> resources;
   bool operator==(const ReplicatedResources&) const = default;
@@ -67,9 +68,9 @@ struct Sharing {
   std::optional<ReplicatedResources> mps;
   bool operator==(const Sharing&) const = default;
 
-  // Of the list in force: mps or time-slicing if any replicas > 1, else none.
+  // The strategy of the active list: mps or time-slicing if any replicas > 1, else none.
   SharingStrategy strategy() const;
-  // The list that is in force (mps if set, else timeSlicing); nullptr when neither is set.
+  // The active list (mps if set, else timeSlicing); nullptr when neither is set.
   const ReplicatedResources* active() const;
 };
 
@@ -80,7 +81,7 @@ struct ResourcePattern {
   ResourceName name;
   bool operator==(const ResourcePattern&) const = default;
 };
-// Whether `text` matches `pattern` (literal but for `*`, anchored at both ends).
+// Whether `text` matches `pattern` (literal except for `*`, anchored at both ends).
 bool matches_pattern(const std::string& pattern, const std::string& text);
 
 struct PluginFlags {
@@ -109,7 +110,7 @@ struct Flags {
   bool fail_on_init_error = true;
   std::string mps_root;
   std::string nvidia_driver_root = "/";
-  std::string nvidia_dev_root = "/";  // settled: a copy of nvidia_driver_root when not set
+  std::string nvidia_dev_root = "/";  // settled: a copy of nvidia_driver_root if unset
   bool gdrcopy_enabled = false;
   bool gds_enabled = false;
   bool mofed_enabled = false;
@@ -127,28 +128,28 @@ struct Imex {
 };
 
 // tranche.mps.smPartitions: static SM partitions of resources that MPS shares, one for each replica
-// of a device. A chunk is the group of multiprocessors that the driver counts in.
-struct EqualChunks {  // as many for each replica as there are for all
+// of a device. A chunk is the driver's unit: a group of multiprocessors.
+struct EqualChunks {  // an equal number for each replica, using all chunks
   bool operator==(const EqualChunks&) const = default;
 };
 using SmPartitions = std::variant<std::monostate, EqualChunks, int>;  // none, equal, chunks each
 
-// tranche.mps: how NVIDIA's control daemons are run. Where a node's driver lacks a feature, the
-// agent goes on without it and says so (mps/capability.h).
+// tranche.mps: how NVIDIA's control daemons are run. If a node's driver lacks a feature, the agent
+// continues without it and logs it (mps/capability.h).
 struct MpsControlRules {
   int protocol = 2;  // CUDA_MPS_PROTOCOL_VERSION: 2 or 3
   SmPartitions sm_partitions;
   bool operator==(const MpsControlRules&) const = default;
 };
 
-// tranche.onChange: what becomes of a device that containers hold under an earlier promise when the
-// configuration promises it otherwise.
+// tranche.onChange: what happens to a device that containers still hold under an earlier promise
+// when the configuration promises it differently.
 enum class OnChange {
-  kWithhold,  // it is not handed out until they are gone
-  kAsNvidia,  // it is handed out at once
+  kWithhold,  // it is not allocated until they are gone
+  kAsNvidia,  // it is allocated at once
 };
 
-// The key `tranche:`.
+// The fields under the key `tranche:`.
 struct Extras {
   // Honour sharing.*.resources[].rename and .devices, and resources.*, which NVIDIA parses and
   // ignores.
@@ -181,7 +182,7 @@ std::string_view to_string(SharingStrategy value);
 std::string_view to_string(DiscoveryStrategy value);
 std::string_view to_string(OnChange value);
 
-// The same read back; nullopt when the text is none of the enumeration's.
+// Parses that spelling; nullopt if the text is not a value of the enumeration.
 std::optional<MigStrategy> mig_strategy_of(std::string_view text);
 std::optional<DeviceListStrategy> device_list_strategy_of(std::string_view text);
 std::optional<DeviceIdStrategy> device_id_strategy_of(std::string_view text);

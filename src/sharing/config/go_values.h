@@ -1,6 +1,6 @@
 #pragma once
-// Values as Go's strconv and time packages read and print them: users' flags, environment and files
-// were written for programs in Go. Pure.
+// Parses and prints values like Go's strconv and time packages: users' flags, environment and files
+// were written for Go programs. Pure.
 
 #include <chrono>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tranche::config::go {
 
-// strconv.ParseBool: 1 t T TRUE true True 0 f F FALSE false False, nothing else ("yes" is none).
+// strconv.ParseBool: 1 t T TRUE true True 0 f F FALSE false False, nothing else (not "yes").
 std::optional<bool> parse_bool(std::string_view text);
 
 // strconv.ParseInt(text, 0, 64): decimal, 0x, 0o, 0b, leading 0 (octal).

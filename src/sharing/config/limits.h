@@ -1,7 +1,8 @@
 #pragma once
-// What `tranche.limits` of the configuration file promises the holders of a resource: how much of
-// a device's memory and time each tranche has, and how strictly it is kept (docs/limits.md).
-// Values only; what they come to on a device is offer/limits.h's.
+// The promises of `tranche.limits` in the configuration file to the holders of a resource: how much
+// of
+// a device's memory and time each tranche has, and how strictly that is enforced (docs/limits.md).
+// Values only; offer/limits.h computes the amounts on a device.
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +21,8 @@ namespace tranche::config {
 enum class SharePolicy { kTimeSlice, kPriority };
 enum class Unregistered { kEvent, kEvict };
 
-// Of a device, for each tranche.
-struct EqualPart {  // what is there, divided by the replicas
+// The part of a device for each tranche.
+struct EqualPart {  // the total divided by the replicas
   bool operator==(const EqualPart&) const = default;
 };
 struct NoLimit {
@@ -44,29 +45,29 @@ struct ClassOfPods {
 struct Limits {
   Enforcement enforcement = Enforcement::kOff;
   MemoryLimit memory = EqualPart{};
-  std::optional<MemoryLimit> memory_hard{};  // nullopt: as `memory`; counts with kElastic
+  std::optional<MemoryLimit> memory_hard{};  // nullopt: same as `memory`; applies with kElastic
   ComputeLimit compute = EqualPart{};
-  bool oversubscribe = false;  // parts may sum to more than a device has
+  bool oversubscribe = false;  // the parts may add up to more than the device has
   SharePolicy policy = SharePolicy::kTimeSlice;
-  Priority priority = Priority::kNormal;      // counts with kPriority, as what follows
-  std::vector<ClassOfPods> priority_classes;  // of others `priority`
+  Priority priority = Priority::kNormal;      // applies with kPriority, like the following
+  std::vector<ClassOfPods> priority_classes;  // other Pods get `priority`
   Unregistered unregistered = Unregistered::kEvent;
-  bool kernel_limits = false;  // memory by the driver, where node and GPU can
+  bool kernel_limits = false;  // the driver enforces memory limits, where node and GPU support it
   bool runtime_hook = false;   // the container runtime asks before a container starts
   bool operator==(const Limits&) const = default;
 
-  // Of a Pod's containers by its priorityClassName.
+  // The class of a Pod's containers, by its priorityClassName.
   Priority class_of(std::string_view priority_class) const;
   bool maps_classes() const {
     return policy == SharePolicy::kPriority && !priority_classes.empty();
   }
 
   bool on() const { return enforcement != Enforcement::kOff; }
-  // Whether something is held back, not only counted.
+  // Whether anything is limited, not only counted.
   bool holds() const {
     return enforcement == Enforcement::kStrict || enforcement == Enforcement::kElastic;
   }
-  // Whether there is a memory limit that the kernel is to keep.
+  // Whether there is a memory limit that the kernel should enforce.
   bool wants_kernel() const {
     return kernel_limits && holds() && !std::holds_alternative<NoLimit>(memory);
   }
@@ -80,27 +81,27 @@ struct ResourceLimits {
 };
 
 struct LimitTable {
-  Limits general;  // of resources that no entry names
+  Limits general;  // for resources without an entry
   std::vector<ResourceLimits> resources;
-  int line = 0;  // of `tranche.limits`; 0: not in the file
+  int line = 0;  // line of `tranche.limits`; 0: not in the file
   bool operator==(const LimitTable&) const = default;
 
   bool any_on() const;
-  // The entry about `name`; nullptr: `general` holds.
+  // The entry for `name`; nullptr: `general` applies.
   const ResourceLimits* find(const ResourceName& name) const;
   const Limits& of(const ResourceName& name) const;
 };
 
-// As users write them: "equal", "none", "25%", "12.5%", and for memory a quantity of bytes.
+// In users' spelling: "equal", "none", "25%", "12.5%", and for memory a quantity of bytes.
 // kInvalidArgument with the remedy.
 Result<MemoryLimit> parse_memory_limit(std::string_view text);
 Result<ComputeLimit> parse_compute_limit(std::string_view text);
 
-// The same of what is set over the configuration for one container (`tranche limit set`,
-// annotations of a Pod): `equal` is refused too, because it is what the configuration promises.
+// The same for a setting that overrides the configuration for one container (`tranche limit set`,
+// Pod annotations): `equal` is refused too, because it refers to the configuration's promise.
 Result<MemoryLimit> parse_memory_setting(std::string_view text);
 Result<ComputeLimit> parse_compute_setting(std::string_view text);
-// The same spelling back; bytes in the largest binary unit that divides them.
+// The same spelling, in reverse; bytes in the largest binary unit that divides them.
 std::string to_text(const MemoryLimit& limit);
 std::string to_text(const ComputeLimit& limit);
 

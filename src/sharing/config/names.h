@@ -1,5 +1,5 @@
 #pragma once
-// The rules for names inside the configuration: resource names and the items of `devices:`. Pure.
+// The rules for names in the configuration: resource names and the items of `devices:`. Pure.
 
 #include <string_view>
 
@@ -8,11 +8,11 @@
 
 namespace tranche::config {
 
-// Adds the prefix "nvidia.com/" if it is missing. kInvalidArgument when the name is longer than 63
-// characters, or when the part after the slash is not a lower-case RFC 1123 subdomain.
+// Adds the prefix "nvidia.com/" if it is missing. kInvalidArgument if the name is longer than 63
+// characters, or if the part after the slash is not a lower-case RFC 1123 subdomain.
 Result<ResourceName> parse_resource_name(std::string_view text);
 
-// Whether an object of Kubernetes may be called so: a lower-case RFC 1123 subdomain of at most 253
+// Whether this is a valid Kubernetes object name: a lower-case RFC 1123 subdomain of at most 253
 // characters.
 bool is_object_name(std::string_view text);
 

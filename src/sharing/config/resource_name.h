@@ -1,5 +1,5 @@
 #pragma once
-// The name of an extended resource, a type of its own.
+// The name of an extended resource, as its own type.
 
 #include <compare>
 #include <string>
@@ -9,7 +9,7 @@ namespace tranche::config {
 
 inline constexpr std::string_view kResourcePrefix = "nvidia.com/";
 
-// A qualified resource name "nvidia.com/gpu": always with the prefix.
+// A qualified resource name, "nvidia.com/gpu": always with the prefix.
 struct ResourceName {
   std::string value;
   // The part after "nvidia.com/": "gpu", "gpu.shared", "mig-1g.5gb".

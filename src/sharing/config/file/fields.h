@@ -1,7 +1,8 @@
 #pragma once
-// Every key of the configuration file: which keys a mapping may hold (for unknown keys and "did you
-// mean") and what docs/reference/config-file.md lists. Keys that a flag sets too come from the flag
-// table. Paths: "flags.plugin.deviceIDStrategy", items of a list as "sharing.mps.resources[].name".
+// Every key of the configuration file: the keys that a mapping may hold (for unknown keys and "did
+// you mean") and the contents of docs/reference/config-file.md. Keys that a flag sets too come from
+// the flag table. Paths: "flags.plugin.deviceIDStrategy", list items as
+// "sharing.mps.resources[].name".
 
 #include <span>
 #include <string_view>

@@ -6,7 +6,7 @@
 
 namespace tranche::config {
 
-// `node` is not null. What cannot be read is reported, and left out.
+// `node` must not be null. Unreadable values are reported and skipped.
 FileLimitTable read_limits(const FileNode& node);
 
 }  // namespace tranche::config

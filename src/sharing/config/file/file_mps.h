@@ -1,5 +1,5 @@
 #pragma once
-// Reads tranche.mps. What is wrong goes to the problems, with its line.
+// Reads tranche.mps. Errors go to the problems, with their lines.
 
 #include "config/file/file_node.h"
 #include "config/file/settings.h"

@@ -1,6 +1,6 @@
 #pragma once
 // A node of the configuration file, with its path and a way to report errors about it. All readers
-// of the file's parts use it. It borrows the document, the file's name and the problems.
+// of the file's parts use it. Borrows the document, the file's name and the problems.
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ class FileNode {
 
   const yaml::Node& node() const { return node_; }
   bool is_null() const { return node_.kind == yaml::Kind::kNull; }
-  int line() const { return line_; }  // of the key
+  int line() const { return line_; }  // line of the key
   const std::string& path() const { return path_; }
   Problems& problems() const { return problems_; }
 
@@ -29,14 +29,14 @@ class FileNode {
   std::string where() const;
 
   // The children of a mapping whose keys are known (fields.h), under the known spelling. Unknown
-  // keys are reported. `any_case`: upper and lower case are the same, as in NVIDIA's plain
-  // structures; where NVIDIA's program decodes by hand, they differ. If one key is written in two
-  // spellings, the exact one counts, or else the last. Empty when the node is null; empty, with an
-  // error, when it is not a mapping.
+  // keys are reported. `any_case`: case is ignored, as in NVIDIA's plain structures; where NVIDIA's
+  // program decodes by hand, case matters. If one key is written in two spellings, the exact one
+  // counts, or else the last. Empty if the node is null; empty with an error if it is not a
+  // mapping.
   struct Child;
   std::vector<Child> children(bool any_case) const;
 
-  // The items of a list, as "path[0]", ...; nullopt and an error when this is no list.
+  // The items of a list, as "path[0]", ...; nullopt and an error if this is not a list.
   std::optional<std::vector<FileNode>> items() const;
 
  private:
@@ -54,13 +54,13 @@ struct FileNode::Child {
   FileNode value;
 };
 
-// The child under `key`; nullptr when there is none.
+// The child under `key`; nullptr if there is none.
 const FileNode* find_child(const std::vector<FileNode::Child>& children, std::string_view key);
 
-// The value of a bool or of a string; nullopt when null, or when it is something else (an error).
+// The value of a bool or a string; nullopt if null, or if it is something else (an error).
 std::optional<bool> read_bool(const FileNode& node);
 std::optional<std::string> read_string(const FileNode& node);
-// The same for a value that may be written as a number or a word: "4", "50%", "off".
+// The same for a value that may be a number or a word: "4", "50%", "off".
 std::optional<std::string> read_scalar_text(const FileNode& node);
 
 }  // namespace tranche::config

@@ -1,5 +1,5 @@
 #pragma once
-// The parts of the file that NVIDIA's program decodes by hand, key by key and with case:
+// The parts of the file that NVIDIA's program decodes by hand, key by key and case-sensitively:
 // `resources:` and `sharing:`.
 
 #include "config/file/file_node.h"
@@ -7,8 +7,8 @@
 
 namespace tranche::config {
 
-// More replicas of one device than this cannot reach kubelet: its gRPC client takes lists of at
-// most 4 MiB, and one replica takes about 64 bytes of it.
+// Kubelet cannot receive more replicas of one device than this: its gRPC client accepts lists of at
+// most 4 MiB, and one replica takes about 64 bytes.
 inline constexpr std::int64_t kMaxReplicas = 65'536;
 
 // resources.gpus or resources.mig.

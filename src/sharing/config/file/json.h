@@ -10,13 +10,13 @@
 
 namespace tranche::config {
 
-// JSON, 2-space indented, keys in NVIDIA's order; null for what is unset, except where NVIDIA
-// leaves the key out. `settings` have been through merge() and neuter().
+// JSON, 2-space indented, keys in NVIDIA's order; null for unset fields, except where NVIDIA omits
+// the key. `settings` must have been through merge() and neuter().
 std::string to_json(const Settings& settings, Program program);
 
-// `json`, as to_json() made it, with the resources that NVIDIA's plugin adds for strategy mixed:
-// one for each MIG profile ("1g.5gb+me" -> nvidia.com/mig-1g.5gb.me) that the machine's GPUs can
-// have.
+// The output `json` of to_json(), plus the resources that NVIDIA's plugin adds for strategy mixed:
+// one for each MIG profile ("1g.5gb+me" -> nvidia.com/mig-1g.5gb.me) that the machine's GPUs
+// support.
 std::string with_mig_resources(std::string_view json, std::span<const std::string> profiles);
 
 }  // namespace tranche::config

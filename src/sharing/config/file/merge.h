@@ -1,7 +1,7 @@
 #pragma once
-// Puts flags, environment and defaults over the file's settings: flag > environment > file >
-// default, field by field. A source that is set to an empty string counts as set. Warns of what the
-// file says in vain.
+// Merges flags, environment and defaults over the file's settings: flag > environment > file >
+// default, field by field. A source set to an empty string counts as set. Warns about file settings
+// that are overridden.
 
 #include "config/file/settings.h"
 #include "config/flags/sources.h"
@@ -9,7 +9,7 @@
 
 namespace tranche::config {
 
-// `settings` hold what the file says; the other sources are added.
+// `settings` hold the file's settings; the other sources are added.
 void merge(const Sources& sources, Settings& settings, Problems& problems);
 
 }  // namespace tranche::config

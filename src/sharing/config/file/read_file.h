@@ -1,7 +1,7 @@
 #pragma once
 // Turns the YAML tree of a configuration file into settings. Unknown keys and values of a wrong
 // type are reported. Defaults and other sources come later (merge.h), and so do the rules
-// (validate.h), apart from those that NVIDIA's program checks while it parses.
+// (validate.h), except those that NVIDIA's program checks while parsing.
 
 #include <string>
 
@@ -11,10 +11,10 @@
 
 namespace tranche::config {
 
-// With this begins the error about a file of another version. Nothing else in it is judged.
+// The start of the error about a file of another version. Nothing else in such a file is checked.
 inline constexpr std::string_view kUnknownVersion = "unknown version: ";
 
-// `name` is how messages call the file.
+// `name` is the file's name in messages.
 Settings read_file(const yaml::Document& document, const std::string& name, Problems& problems);
 
 }  // namespace tranche::config

@@ -1,6 +1,6 @@
 #pragma once
-// Configurations that are refused, with what is said of each. The tests of the configuration read
-// them, and those of `tranche lint`, which must say the same.
+// Invalid configurations with their error messages, for the tests of the configuration and of
+// `tranche lint`, which must report the same errors.
 
 #include <ostream>
 #include <string>
@@ -14,7 +14,7 @@ namespace tranche::config::refused_testing {
 struct Case {
   const char* name;
   std::string text;
-  // Each is the beginning of one line of the error, and there are no more lines. The file is
+  // Each is the beginning of one line of the error, and there are no other lines. The file is
   // f.yaml.
   std::vector<std::string> errors;
   Code code = Code::kInvalidArgument;
@@ -318,7 +318,7 @@ inline std::vector<Case> values() {
            {"using --mig-strategy=mixed is not supported with MPS (f.yaml:1: "
             "flags.migStrategy); "},
            Code::kFailedPrecondition},
-      // NVIDIA shows the first of these; here all are shown, in its order.
+      // NVIDIA reports only the first of these; we report all, in its order.
       Case{"order_of_rules",
            "flags:\n  migStrategy: a\n  deviceDiscoveryStrategy: b\n  plugin:\n"
            "    sharedDevicesAllocationPolicy: c\n    deviceIDStrategy: d\n"
@@ -338,7 +338,7 @@ inline std::vector<Case> values() {
   };
 }
 
-// What stands under tranche.limits.
+// A text under tranche.limits.
 struct Refused {
   const char* name;
   std::string limits;
@@ -427,7 +427,7 @@ inline std::vector<Refused> limits() {
   };
 }
 
-// What no device can keep.
+// Promises that no device can keep.
 inline std::vector<Case> promises() {
   const auto limits = [](std::string_view text) {
     return "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}]}}\ntranche: {limits: {" +
@@ -469,7 +469,7 @@ inline std::vector<Case> promises() {
   };
 }
 
-// Of any kind.
+// All of the above.
 inline std::vector<Case> all() {
   std::vector<Case> cases;
   for (auto&& some : {types(), sharing_rules(), values(), promises()}) {

@@ -1,8 +1,8 @@
 #pragma once
 // The form between text and Config: each setting with the place that it comes from. read_file.h
-// fills it from the file, merge.h adds the other sources. Then it is validated (validate.h),
-// printed (json.h) and made into a Config (settle.h). A setting that no source sets, and that has
-// no default in this program, is absent ("null" in JSON).
+// fills it from the file, and merge.h adds the other sources. Then it is validated (validate.h),
+// printed (json.h) and made into a Config (settle.h). A setting that no source sets and that has no
+// default in this program is absent ("null" in JSON).
 
 #include <cstdint>
 #include <map>
@@ -26,9 +26,9 @@ struct FileResource {
   std::optional<ResourceName> rename;  // as written
   Devices devices = AllDevices{};
   std::int64_t replicas = 0;
-  int line = 0;          // of the entry
-  int rename_line = 0;   // 0: not written
-  int devices_line = 0;  // 0: not written
+  int line = 0;          // line of the entry
+  int rename_line = 0;   // 0: absent
+  int devices_line = 0;  // 0: absent
   int replicas_line = 0;
 };
 
@@ -40,7 +40,7 @@ struct FileSharing {
   int line = 0;
 };
 
-// Limits as written, of one resource or (without a name) in general.
+// Limits as written, for one resource or (without a name) in general.
 struct FileLimits {
   std::optional<ResourceName> name;
   std::optional<Enforcement> enforcement;
@@ -54,8 +54,8 @@ struct FileLimits {
   std::optional<bool> kernel_limits;
   std::optional<bool> runtime_hook;
   std::optional<std::vector<ClassOfPods>> priority_classes;
-  int line = 0;              // of the entry
-  int memory_hard_line = 0;  // 0: not written
+  int line = 0;              // line of the entry
+  int memory_hard_line = 0;  // 0: absent
   int priority_line = 0;
   int priority_classes_line = 0;
   int kernel_limits_line = 0;
@@ -73,7 +73,7 @@ struct FileMps {
   std::optional<int> protocol;
   std::optional<SmPartitions> sm_partitions;
   int line = 0;
-  int sm_partitions_line = 0;  // 0: not written
+  int sm_partitions_line = 0;  // 0: absent
 };
 
 struct Settings {
@@ -89,7 +89,7 @@ struct Settings {
   std::optional<FileMps> control;  // tranche.mps
 
   const Setting* find(std::string_view key) const;
-  // The value under `key` when it is set; its type is that of the flag table.
+  // The value under `key` if set; its type is that of the flag table.
   template <class T>
   const T* get(std::string_view key) const {
     const auto* setting = find(key);
@@ -100,7 +100,7 @@ struct Settings {
   std::string where(std::string_view key) const;
 };
 
-// mps when it is written, else timeSlicing; nullptr when neither is.
+// mps if present, else timeSlicing; nullptr if neither is.
 const FileSharing* active_sharing(const Settings& settings);
 
 }  // namespace tranche::config

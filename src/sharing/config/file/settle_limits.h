@@ -7,14 +7,14 @@
 
 namespace tranche::config {
 
-// Warns of what is written and has no effect.
+// Warns about fields that have no effect.
 void check_limits(const Settings& settings, Problems& problems);
 
-// The promises that no device can keep, whatever it is. Those that depend on the device are the
-// offer's (offer/limits.h).
+// Checks for promises that no device can keep. Those that depend on the device are checked by the
+// offer (offer/limits.h).
 void validate_limits(const Settings& settings, Problems& problems);
 
-// Each field of a resource comes from its entry, or else from the general part, or else it is the
+// Each field of a resource comes from its entry, else from the general part, else from the
 // default.
 LimitTable settle_limits(const FileLimitTable& from);
 

@@ -1,5 +1,6 @@
 #pragma once
-// The rules that NVIDIA's programs check after parsing, on the effective settings, in their order.
+// The rules that NVIDIA's programs check after parsing, applied to the effective settings in their
+// order.
 
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace tranche::config {
 
-// What no key of a file sets.
+// Settings that no key of a file sets.
 struct FlagsAlone {
   std::vector<std::string> trusted_folders;  // in which a file may name paths (trusted_paths.h)
   bool cdi_hooks = true;                     // CDI files name the hook program

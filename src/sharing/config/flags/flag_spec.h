@@ -1,5 +1,5 @@
 #pragma once
-// One setting of a program, as a row of its flag table says it (flag_table.h).
+// One setting of a program: a row of its flag table (flag_table.h).
 
 #include <span>
 #include <string_view>
@@ -8,7 +8,7 @@ namespace tranche::config {
 
 enum class FlagType { kString, kBool, kInt, kFloat, kIntList, kStringList, kDuration };
 
-// What a shell completes after a flag whose value is a path.
+// What a shell completes after a flag that takes a path.
 enum class PathKind { kNone, kFile, kFolder };
 
 // Which programs take the flag (bit set).
@@ -25,7 +25,7 @@ enum FlagUse : unsigned {
   kUseLimitReset = 512,
   kUseLimitList = 1024,
   kUseLimitPrune = 2048,
-  kUseLabels = 4096,           // tranche labels: as gpu-feature-discovery, but for --output
+  kUseLabels = 4096,           // tranche labels: like gpu-feature-discovery, except for --output
   kUseVersion = 8192,          // tranche version
   kUseLayoutList = 1U << 14U,  // tranche layout list, and so on
   kUseLayoutValidate = 1U << 15U,
@@ -41,15 +41,15 @@ enum FlagUse : unsigned {
 inline constexpr unsigned kUseLimit =
     kUseLimitSet | kUseLimitGet | kUseLimitReset | kUseLimitList | kUseLimitPrune;
 
-// Those that plan without hardware or look at it, those that read a file of mig-parted, and those
-// that bring this machine's GPUs and such a file together.
+// The commands that plan without hardware or inspect it, those that read a mig-parted file, and
+// those that combine this machine's GPUs with such a file.
 inline constexpr unsigned kUseLayoutLook =
     kUseLayoutList | kUseLayoutValidate | kUseLayoutPack | kUseLayoutShow;
 inline constexpr unsigned kUseLayoutFile = kUseLayoutAssert | kUseLayoutApply;
 inline constexpr unsigned kUseLayoutMachine =
     kUseLayoutFile | kUseLayoutExport | kUseLayoutDefaults;
 
-// Those that also talk to a cluster, about one of its nodes.
+// The commands that also talk to a cluster, about one of its nodes.
 inline constexpr unsigned kUseLayoutNode = kUseLayoutShow | kUseLayoutApply;
 
 inline constexpr unsigned kUseLayout = kUseLayoutLook | kUseLayoutMachine;
@@ -57,14 +57,14 @@ inline constexpr unsigned kUseLayout = kUseLayoutLook | kUseLayoutMachine;
 struct FlagSpec {
   std::string_view name;                               // canonical, without dashes
   std::span<const std::string_view> aliases = {};      // other spellings; one letter = short flag
-  unsigned alias_uses = ~0U;                           // the programs that know these
+  unsigned alias_uses = ~0U;                           // the programs that accept these aliases
   std::span<const std::string_view> environment = {};  // in order of precedence
   std::string_view field = {};  // "flags.plugin.passDeviceSpecs"; "" = flag and environment only
   FlagType type = FlagType::kString;
-  std::string_view default_text = {};  // the default itself, as one would write it after the flag
-  std::span<const std::string_view> choices = {};  // of an enumeration, or of a list's items
-  PathKind path = PathKind::kNone;                 // of a string that is a path of this machine
-  std::string_view path_word = {};                 // a word that may stand in place of the path
+  std::string_view default_text = {};              // the default itself, written as after the flag
+  std::span<const std::string_view> choices = {};  // values of an enumeration, or of a list's items
+  PathKind path = PathKind::kNone;                 // for a string that is a path on this machine
+  std::string_view path_word = {};                 // a word allowed in place of the path
   std::string_view help = {};
   unsigned uses = kUseAgent;
 };

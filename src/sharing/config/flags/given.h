@@ -1,5 +1,5 @@
 #pragma once
-// What the command line and the environment say about a flag.
+// The value of a flag from the command line and the environment.
 
 #include <optional>
 
@@ -13,8 +13,8 @@ namespace tranche::config {
 // The FlagUse bit of a program.
 FlagUse use_of(Program program);
 
-// What the command line, else the environment, says about one flag; nullopt when neither does.
-// kInvalidArgument, beginning "flag --x: " or "environment X: ", when it cannot be read.
+// The value of one flag from the command line, else from the environment; nullopt if neither sets
+// it. kInvalidArgument, beginning "flag --x: " or "environment X: ", if it cannot be read.
 Result<std::optional<Setting>> given(const FlagSpec& spec, const Sources& sources);
 
 }  // namespace tranche::config

@@ -1,6 +1,6 @@
 #pragma once
-// What one source (a flag, an environment variable, the file or a default) says about one setting,
-// with the place that it says it at.
+// The value that one source (a flag, an environment variable, the file or a default) gives to one
+// setting, with its place.
 
 #include <chrono>
 #include <cstdint>
@@ -34,8 +34,8 @@ struct Setting {
   Place place;
 };
 
-// How a message calls the setting `key`: "file:3: flags.migStrategy", "environment MIG_STRATEGY",
-// "flag --mig-strategy", or of a default the key alone.
+// The name of the setting `key` in messages: "file:3: flags.migStrategy", "environment
+// MIG_STRATEGY", "flag --mig-strategy", or for a default just the key.
 std::string where(const Place& place, std::string_view file_name, std::string_view key);
 
 }  // namespace tranche::config

@@ -1,5 +1,5 @@
 #pragma once
-// Everything that a user can say about a program's settings, as it was given: the file's text, the
+// Everything that a user can specify about a program's settings, unprocessed: the file's text, the
 // command line and the environment. load() and the load_*_options() read it.
 
 #include <map>
@@ -23,16 +23,17 @@ enum class Program { kAgent, kFeatureDiscovery };
 
 struct Sources {
   Program program = Program::kAgent;
-  bool drop_in = false;  // called by the name of NVIDIA's program
-  // The file's text and the name to show; nullopt: no file.
+  bool drop_in = false;  // called under the name of NVIDIA's program
+  // The file's text and its name for messages; nullopt: no file.
   std::optional<std::string> file_text;
   std::string file_name;
   std::vector<FlagValue> flags;
   std::map<std::string, std::string> environment;
-  // What holds in place of a flag's own default, by the flag's name: what a deployment sets, for
-  // those who judge a file without one.
+  // Values that replace a flag's own default, by flag name: what a deployment sets, for checking a
+  // file without the deployment.
   std::map<std::string, std::string, std::less<>> defaults = {};
-  // Unknown and duplicate keys are errors; so they are with the flag --strict-config among `flags`.
+  // Unknown and duplicate keys are errors; the flag --strict-config among `flags` has the same
+  // effect.
   bool strict = false;
 };
 

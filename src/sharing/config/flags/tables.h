@@ -1,6 +1,6 @@
 #pragma once
-// The flag tables of the programs, one file each, for flag_table.cpp, which joins them. A flag that
-// several programs take stands in the table of the first one, or in cluster_flags.cpp.
+// The flag tables of the programs, one file each, joined by flag_table.cpp. A flag that several
+// programs take is in the first one's table, or in cluster_flags.cpp.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #pragma once
-// The settings of the agent and of the programs in its image that no configuration file holds:
-// paths, sockets, names. From flags, environment and defaults, in the same order as load(). Pure.
+// The settings of the agent and of the programs in its image that are not in the configuration
+// file: paths, sockets, names. From flags, environment and defaults, with load()'s precedence.
+// Pure.
 
 #include <chrono>
 #include <optional>
@@ -17,52 +18,54 @@
 namespace tranche::config {
 
 enum class LabelsMode { kAuto, kOn, kOff };
-// Where feature labels go: auto = kNodeFeature when useNodeFeatureAPI was asked for, else kFile.
+// Where feature labels are written: auto = kNodeFeature if useNodeFeatureAPI was requested, else
+// kFile.
 enum class LabelOutput { kAuto, kFile, kNodeFeature, kNode };
 
-// How a node of a cluster is told its configuration.
+// How a cluster node receives its configuration.
 struct NodeConfigOptions {
-  std::string map_namespace;  // of the ConfigMap
-  std::string map_name;       // "": the folder config_file
+  std::string map_namespace;  // namespace of the ConfigMap
+  std::string map_name;       // "": use the folder config_file
   std::string node_label = "nvidia.com/device-plugin.config";
   std::string default_config;
   std::vector<Fallback> fallbacks = {Fallback::kNamed, Fallback::kSingle};
   bool operator==(const NodeConfigOptions&) const = default;
 };
 
-// tranche agent, nvidia-device-plugin. Paths are as the process sees them, but for `host_root`,
+// tranche agent, nvidia-device-plugin. Paths are as the process sees them, except for `host_root`,
 // under which /sys, /proc and /dev are read.
 struct AgentOptions {
   std::string config_file;  // "": none
-  std::string config_name;  // "": default, else the only one
+  std::string config_name;  // "": the default, else the only one
   bool strict_config = false;
   std::string kubelet_root = "/var/lib/kubelet";
-  // Where to register; "": do not. Settled: below kubelet_root unless set.
+  // Where to register; "": do not register. Settled: below kubelet_root unless set.
   std::string kubelet_socket = "/var/lib/kubelet/device-plugins/kubelet.sock";
   bool take_over = false;
   LabelsMode labels = LabelsMode::kAuto;
   std::string state_dir = "/var/lib/tranche";
   std::string release;            // "namespace/name" of the Helm release; "": none
-  std::string limit_library;      // "": beside this program
-  std::string arbiter_state_dir;  // "": what the arbiter finds is not read
-  bool ask_evictions = false;     // a controller evicts
+  std::string limit_library;      // "": next to this program
+  std::string arbiter_state_dir;  // "": the arbiter's findings are not read
+  bool ask_evictions = false;     // a controller performs evictions
   std::string host_root = "/";
-  std::string mps_dir = "/mps";  // of the MPS control daemons, as this process sees it
+  std::string mps_dir = "/mps";  // folder of the MPS control daemons, as this process sees it
   std::string cdi_root = "/var/run/cdi";
   std::optional<std::chrono::nanoseconds> health_recovery =
       std::chrono::minutes(5);  // nullopt: never
   std::chrono::nanoseconds machine_interval = std::chrono::seconds(10);
   std::chrono::nanoseconds grants_interval = std::chrono::seconds(30);
   bool mig_manager = false;
-  std::string mig_config_file;  // "": the machine's default layouts alone
+  std::string mig_config_file;  // "": only the machine's default layouts
   std::chrono::nanoseconds mig_drain_timeout = std::chrono::minutes(5);
   bool mig_ask_controller = true;
   bool dra = false;  // serve claims, where the node's label says so
   std::string dra_driver_name{kDefaultDraDriver};
   std::optional<std::chrono::nanoseconds> dra_evict_after;  // nullopt: never
-  bool dra_dynamic_mig = false;  // make MIG instances for claims; only with `dra`
-  std::string plugins_dir;       // "": below kubelet_root. As kubelet sees it: it is told the path
-  std::string registrar_dir;     // likewise
+  bool dra_dynamic_mig = false;  // create MIG instances for claims; only with `dra`
+  std::string plugins_dir;  // "": below kubelet_root. A path as kubelet sees it, because it is sent
+                            // to kubelet
+  std::string registrar_dir;  // likewise
   std::string node_name;
   std::string pod_name;
   std::string pod_uid;
@@ -70,7 +73,7 @@ struct AgentOptions {
   ApiServer api_server;
   std::optional<NodeConfigOptions> node_config;  // nullopt: config_file and config_name decide
   LabelOutput label_output = LabelOutput::kAuto;
-  std::string check;  // "live" or "ready": ask the agent that runs; "": be it
+  std::string check;  // "live" or "ready": probe the running agent; "": run as the agent
   LogLevel log_level = LogLevel::kInfo;
   std::vector<std::string> cdi_feature_flags;
   std::vector<std::string> cdi_disable_hooks;  // {"all"}: every hook
@@ -78,14 +81,15 @@ struct AgentOptions {
 
   // The folder of the plugins' own sockets: kubelet_root/device-plugins.
   std::string device_plugins_dir() const { return kubelet_root + "/device-plugins"; }
-  // The folder with a folder for each DRA driver, and the one that kubelet watches for drivers.
+  // The folder that contains a folder for each DRA driver, and the one that kubelet watches for
+  // drivers.
   std::string kubelet_plugins_dir() const {
     return plugins_dir.empty() ? kubelet_root + "/plugins" : plugins_dir;
   }
   std::string kubelet_registrar_dir() const {
     return registrar_dir.empty() ? kubelet_root + "/plugins_registry" : registrar_dir;
   }
-  // Whether it cannot do its work without the API server.
+  // Whether it cannot work without the API server.
   bool needs_api_server() const {
     return dra || mig_manager || node_config.has_value() ||
            label_output == LabelOutput::kNodeFeature || label_output == LabelOutput::kNode;
@@ -104,8 +108,8 @@ struct FeatureDiscoveryOptions {
   std::string kube_namespace = "default";
   std::string node_name;
   std::string pod_name;
-  // NodeFeature objects are asked for by a flag, by the environment, or by NVIDIA's name, for which
-  // they are the default: without a node's name there is no other place for the labels.
+  // NodeFeature objects are requested by a flag, by the environment, or by NVIDIA's program name,
+  // where they are the default: without a node name there is no other place for the labels.
   bool needs_node_feature = false;
   std::string host_root = "/";
   LogLevel log_level = LogLevel::kInfo;
@@ -129,11 +133,11 @@ struct ConfigManagerOptions {
   bool operator==(const ConfigManagerOptions&) const = default;
 };
 
-// tranche mps-control-daemon, mps-control-daemon: the options that it shares with the agent. Its
-// state_dir is a folder in mps_dir.
+// tranche mps-control-daemon, mps-control-daemon: the options shared with the agent. Its state_dir
+// is a folder in mps_dir.
 Result<AgentOptions> load_mps_control_options(const Sources& sources);
 
-// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
+// Reads the flags and environment of `sources`. kInvalidArgument with every error, one per
 // line.
 Result<AgentOptions> load_agent_options(const Sources& sources);
 Result<FeatureDiscoveryOptions> load_feature_discovery_options(const Sources& sources);

@@ -14,14 +14,14 @@ struct ArbiterOptions {
   std::string state_dir = "/run/tranche-arbiter";
   std::string container_driver_root = "/driver-root";
   std::string host_root = "/";                 // under which /proc is read
-  std::string cgroup_root = "/sys/fs/cgroup";  // the node's tree of cgroup v2
-  std::string mps_dir = "/mps";                // of the MPS control daemons, as mounted here
-  bool check = false;                          // ask the arbiter that runs, and end
+  std::string cgroup_root = "/sys/fs/cgroup";  // the node's cgroup v2 tree
+  std::string mps_dir = "/mps";                // folder of the MPS control daemons, as mounted here
+  bool check = false;                          // probe the running arbiter and exit
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const ArbiterOptions&) const = default;
 };
 
-// kInvalidArgument with every error, one a line.
+// kInvalidArgument with every error, one per line.
 Result<ArbiterOptions> load_arbiter_options(const Sources& sources);
 
 }  // namespace tranche::config

@@ -1,6 +1,6 @@
 #pragma once
-// The settings of `tranche controller`, and those of `tranche cleanup` that are not the agent's
-// too. Pure.
+// The settings of `tranche controller`, and those of `tranche cleanup` that the agent does not
+// have. Pure.
 
 #include <chrono>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tranche::config {
 
-// A model of GPU that nodes in mode dra are to have, and what the shares of one may have together.
+// A GPU model expected on nodes in mode dra, and the total that the shares of one GPU may have.
 struct ExpectedModel {
   std::string product;
   Bytes memory;
@@ -28,7 +28,7 @@ struct ExpectedModel {
 struct WebhookOptions {
   std::string address;  // "": all
   std::uint16_t port = 8443;
-  std::vector<std::string> hosts;  // DNS names and addresses that it is called by; not empty
+  std::vector<std::string> hosts;  // DNS names and addresses at which it is reached; not empty
   std::string secret = "tranche-webhook";
   std::string configuration = "tranche-webhook";
   std::chrono::seconds certificate_life = std::chrono::hours(2160);
@@ -41,14 +41,14 @@ struct WebhookOptions {
 };
 
 struct ControllerOptions {
-  std::string ns;              // the release's: of policies' ConfigMaps, config_map_out, the Lease
-  std::string config_map_out;  // the ConfigMap that the agents follow; "": no policy is followed
-  std::string mps_root;        // of the agents' Pods, on the host; "": not told
-  std::string agents;          // the agents' DaemonSet, in `ns`; "": not told
+  std::string ns;  // the release's namespace: for policies' ConfigMaps, config_map_out, the Lease
+  std::string config_map_out;  // the ConfigMap that the agents follow; "": no policy is applied
+  std::string mps_root;        // mps_root of the agents' Pods, on the host; "": not given
+  std::string agents;          // the agents' DaemonSet, in `ns`; "": not given
   bool evict_unregistered = false;
   bool mig_changes = false;
   std::string mig_pools;                       // a ConfigMap in `ns`; "": there are no pools
-  std::optional<WebhookOptions> webhook = {};  // nullopt: it serves none
+  std::optional<WebhookOptions> webhook = {};  // nullopt: no webhook is served
   bool leader_elect = false;
   std::string pod_name;  // "": not in a Pod
   ApiServer api_server;
@@ -57,23 +57,23 @@ struct ControllerOptions {
 };
 
 struct CleanupOptions {
-  // kClear: clear this node and end. kStay: clear it and keep running. kCheck: ask the one that
-  // keeps running. kRollOut: patch a DaemonSet and wait until all its Pods are new.
+  // kClear: clear this node and exit. kStay: clear it and keep running. kCheck: probe the running
+  // one. kRollOut: patch a DaemonSet and wait until all its Pods are replaced.
   enum class Mode { kClear, kStay, kCheck, kRollOut };
   Mode mode = Mode::kClear;
-  // kRollOut
+  // For kRollOut.
   std::string daemon_set_namespace;
   std::string daemon_set;
   std::string patch;                                             // JSON
   std::chrono::nanoseconds timeout = std::chrono::seconds(120);  // kClear, kRollOut
   std::string state_dir = "/var/lib/tranche";
-  std::string release;  // whose node is cleared; "": whoever's
+  std::string release;  // the release whose node is cleared; "": any
   ApiServer api_server;
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const CleanupOptions&) const = default;
 };
 
-// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
+// Reads the flags and environment of `sources`. kInvalidArgument with every error, one per
 // line.
 Result<ControllerOptions> load_controller_options(const Sources& sources);
 Result<CleanupOptions> load_cleanup_options(const Sources& sources);

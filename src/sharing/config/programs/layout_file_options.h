@@ -1,6 +1,6 @@
 #pragma once
-// The settings of `tranche layout` assert, apply, export and defaults, from flags and environment;
-// those of nvidia-mig-parted where it has them. Pure.
+// The settings of `tranche layout` assert, apply, export and defaults, from flags and environment,
+// including those of nvidia-mig-parted. Pure.
 
 #include <chrono>
 #include <filesystem>
@@ -14,18 +14,18 @@ namespace tranche::config {
 
 struct LayoutFileOptions {
   std::string file;    // "-": standard input; "": the default layouts
-  std::string layout;  // "": the only one of the file
+  std::string layout;  // "": the only one in the file
   bool mode_only = false;
-  bool valid_only = false;  // assert
-  bool dry_run = false;     // apply
+  bool valid_only = false;  // for assert
+  bool dry_run = false;     // for apply
   bool yes = false;
   bool force = false;
   std::filesystem::path state_dir;
-  std::string label;  // export
+  std::string label;  // for export
   OutputForm output = OutputForm::kYaml;
   std::filesystem::path driver_root;
   std::filesystem::path host_root;
-  // apply on a node of the cluster
+  // For apply on a cluster node.
   std::string node;  // "": this machine
   bool accept_outage = false;
   bool wait = true;
@@ -34,7 +34,7 @@ struct LayoutFileOptions {
   bool operator==(const LayoutFileOptions&) const = default;
 };
 
-// `use`: which word, FlagUse. kInvalidArgument with every error, one a line.
+// `use`: which subcommand, FlagUse. kInvalidArgument with every error, one per line.
 Result<LayoutFileOptions> load_layout_file_options(const Sources& sources, unsigned use);
 
 }  // namespace tranche::config

@@ -1,5 +1,5 @@
 #pragma once
-// The settings of `tranche limit set|get|reset|list|prune`, from its words and flags. Pure.
+// The settings of `tranche limit set|get|reset|list|prune`, from words and flags. Pure.
 
 #include <chrono>
 #include <string>
@@ -15,8 +15,8 @@ struct LimitOptions {
     kSet,
     kGet,
     kReset,
-    kList,   // all that is set in the cluster
-    kPrune,  // what is set of Pods that are gone leaves
+    kList,   // all settings in the cluster
+    kPrune,  // removes settings of Pods that no longer exist
   };
   using Output = OutputForm;
 
@@ -25,7 +25,7 @@ struct LimitOptions {
   std::string pod;        // kSet, kGet, kReset
   std::string container;  // "": the only one, or all
   std::string resource;   // with its domain; "": the only one, or all
-  // As written, and such as the agent reads; "": not given. kSet alone.
+  // As written, in the form that the agent accepts; "": not given. kSet only.
   std::string memory;
   std::string compute;
   std::string priority;
@@ -35,8 +35,8 @@ struct LimitOptions {
   bool operator==(const LimitOptions&) const = default;
 };
 
-// Of `sources` the flags and the environment are read. `pod`: as the user names it, also
-// "pod/NAME". kInvalidArgument with every error, one a line: then no cluster need be asked.
+// Reads the flags and environment of `sources`. `pod`: as the user names it, also "pod/NAME".
+// kInvalidArgument with every error, one per line; then there is no need to contact a cluster.
 Result<LimitOptions> load_limit_options(const Sources& sources, LimitOptions::Verb verb,
                                         const std::string& pod);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The settings of `tranche lint`, from its words and flags. Pure.
+// The settings of `tranche lint`, from words and flags. Pure.
 
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ struct LintOptions {
   bool operator==(const LintOptions&) const = default;
 };
 
-// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
+// Reads the flags and environment of `sources`. kInvalidArgument with every error, one per
 // line.
 Result<LintOptions> load_lint_options(const Sources& sources, std::vector<std::string> files);
 

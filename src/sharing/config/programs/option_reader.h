@@ -1,6 +1,6 @@
 #pragma once
-// Reads the flags of one program and collects the errors in them. For the *_options.cpp files of
-// this folder. Borrows the sources.
+// Reads the flags of one program and collects their errors. For the *_options.cpp files of this
+// folder. Borrows the sources.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ class OptionReader {
  public:
   OptionReader(const Sources& sources, unsigned use) : sources_(sources), use_(use) {}
 
-  // The value of a flag of the table, whose type T must be.
+  // The value of a flag in the table, whose type must be T.
   template <class T>
   T get(std::string_view name) {
     return std::get<T>(setting(name).value);
@@ -39,8 +39,8 @@ class OptionReader {
   }
   void error(const Error& error) { problems_.error(error); }
 
-  // The value of a flag that has choices. Another text is an error, "'x' is `what`", and the
-  // default is returned.
+  // The value of a flag with choices. Any other text is an error, "'x' is `what`", and the default
+  // is returned.
   std::string choice(std::string_view name, std::string_view what) {
     const auto& spec = *find_flag(name, use_);
     auto text = get<std::string>(name);
@@ -51,7 +51,7 @@ class OptionReader {
     return std::string(spec.default_text);
   }
 
-  // A path that must be given.
+  // A required path.
   std::string absolute(std::string_view flag) {
     auto path = get<std::string>(flag);
     if (!path.starts_with('/')) not_absolute(flag, path);
@@ -74,15 +74,15 @@ class OptionReader {
   }
 
  private:
-  // What others start has no working folder of its own: a relative path would lead anywhere. The
-  // commands that people type read theirs from where they are.
+  // Programs started by others have no meaningful working folder, so a relative path would lead
+  // anywhere. Interactive commands accept paths relative to the current folder.
   void check_paths() {
     constexpr unsigned kStartedByOthers = kUseAgent | kUseFeatureDiscovery | kUseConfigManager |
                                           kUseCleanup | kUseArbiter | kUseMpsControl;
     if ((use_ & kStartedByOthers) == 0) return;
     for (const auto& spec : flag_table()) {
       if ((spec.uses & use_) == 0 || spec.path == PathKind::kNone) continue;
-      if (spec.name == "kubeconfig") continue;  // its variable may name several
+      if (spec.name == "kubeconfig") continue;  // its variable may list several
       const auto path = get<std::string>(spec.name);
       if (path.empty() || path.starts_with('/') || path == spec.path_word) continue;
       not_absolute(spec.name, path);
@@ -110,7 +110,7 @@ class OptionReader {
     return {value_from_default(spec.type, spec.default_text), {}};
   }
 
-  // A setting may be read twice; its error is reported once.
+  // A setting may be read twice; its error is reported only once.
   void unreadable(std::string_view name, const Error& error) {
     if (std::ranges::find(reported_, name) != reported_.end()) return;
     reported_.push_back(name);

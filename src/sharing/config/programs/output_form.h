@@ -1,5 +1,5 @@
 #pragma once
-// The form in which a command prints what it found: its flag --output.
+// The output format of a command: its flag --output.
 
 #include "base/result.h"
 #include "config/flags/sources.h"
@@ -8,7 +8,8 @@ namespace tranche::config {
 
 enum class OutputForm { kTable, kJson, kYaml };
 
-// Of a program with no other settings; `use`: which one, FlagUse. kInvalidArgument: another word.
+// For a program with no other settings; `use`: which one, FlagUse. kInvalidArgument: an unknown
+// format.
 Result<OutputForm> load_output_form(const Sources& sources, unsigned use);
 
 }  // namespace tranche::config

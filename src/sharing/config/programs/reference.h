@@ -1,6 +1,6 @@
 #pragma once
-// The reference pages of docs/reference/, made from the tables that the code uses. A test compares
-// the committed pages; `tranche reference docs/reference` writes them anew.
+// The reference pages of docs/reference/, generated from the tables that the code uses. A test
+// compares the committed pages; `tranche reference docs/reference` regenerates them.
 
 #include <string>
 
