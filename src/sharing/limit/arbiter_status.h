@@ -6,7 +6,7 @@
 //   {"checksum":"<FNV-1a, 64 bits, hex>","status":{...},"version":"arbiter-status/v1",
 //    "writtenAt":"<RFC 3339>"}
 //
-// The checksum is over the text of `status`, compact and with sorted keys.
+// The checksum covers the text of `status`, compact and with sorted keys.
 
 #include <sys/types.h>
 
@@ -26,10 +26,10 @@ namespace tranche::limit {
 // A tenant on one device.
 struct TenantDevice {
   DeviceLimits limits;
-  std::optional<std::uint64_t> may_hold_bytes{};  // now, with what it may borrow
+  std::optional<std::uint64_t> may_hold_bytes{};  // at present, including what it may borrow
   std::uint64_t charged_bytes = 0;                // charged by its processes
   std::uint64_t outside_bytes = 0;                // counted by NVML beyond that
-  std::uint64_t gpu_ns = 0;                       // GPU time charged since this arbiter began
+  std::uint64_t gpu_ns = 0;                       // GPU time charged since this arbiter started
   bool operator==(const TenantDevice&) const = default;
 };
 
@@ -40,9 +40,9 @@ enum class Degraded {
   kMemoryOverLimit,
   // The driver does not report how much memory the tenant's processes hold.
   kMemoryNotTold,
-  // A part of the tenant's promised memory is lent to others, who have not freed it yet.
+  // Part of the tenant's promised memory is lent to others, who have not freed it yet.
   kMemoryLent,
-  // NVML did not answer, at all or about one of the tenant's devices.
+  // NVML did not respond, either at all or for one of the tenant's devices.
   kNotReconciled,
   // The kernel should limit the tenant's memory and does not. The tenant gets no more memory.
   kKernelLimitFailed,
@@ -54,7 +54,7 @@ struct TenantStatus {
   Enforcement enforcement = Enforcement::kOff;
   Priority priority = Priority::kNormal;
   unsigned processes = 0;        // registered now
-  std::uint64_t refused = 0;     // allocations, since this arbiter began
+  std::uint64_t refused = 0;     // allocations, since this arbiter started
   std::uint64_t longest_ns = 0;  // longest single launch or graph, since then
   std::vector<Degraded> degraded;
   std::vector<TenantDevice> devices;
@@ -62,34 +62,34 @@ struct TenantStatus {
 };
 
 // A tenant whose limits/v1 file cannot be read or used, or that cannot be served now. A new tenant
-// is not served. One that was served before keeps its limits.
+// is not served. A previously served one keeps its limits.
 struct RefusedTenant {
   std::string id;
   std::string reason;
   bool operator==(const RefusedTenant&) const = default;
 };
 
-// A problem that the arbiter cannot mend and an operator should know. The first four kinds are
-// about a process on a device, the others about a container.
+// A problem that the arbiter cannot fix and an operator should know about. The first four kinds
+// concern a process on a device, the others a container.
 struct Finding {
   enum class Kind {
-    // The process belongs to a tenant's container and has not registered. It does not load the
-    // limiter, or it began before the limiter was there. No limit holds it.
+    // The process belongs to a tenant's container and has not registered: it does not load the
+    // limiter, or it started before the limiter was there. No limit applies to it.
     kUnregistered,
-    // The process belongs to a Pod that was not granted this device. Others on the device are
-    // limited.
+    // The process belongs to a Pod that was not granted this device. The other processes on the
+    // device are limited.
     kNoGrant,
     // The tenant uses more GPU time than its processes report.
     kUnderReported,
-    // The process wrote a number into its slot that no process can hold. Its memory counts by NVML
-    // alone, and its tenant gets no more.
+    // The process wrote an impossible value into its slot. Its memory is counted by NVML only, and
+    // its tenant gets no more.
     kForgedCharge,
-    // The process handed the arbiter something else than its tenant's usage file. The tenant's
-    // processes are counted anew.
+    // The process gave the arbiter something other than its tenant's usage file. The tenant's
+    // processes are recounted.
     kForeignUsageFile,
     // The container's image has an /etc/ld.so.preload. Ours is mounted over it.
     kImagePreload,
-    // Another program changed the container's kernel limit. The arbiter sets it again.
+    // Another program changed the container's kernel limit. The arbiter restores it.
     kKernelLimitChanged,
   };
   Kind kind = Kind::kUnregistered;
@@ -97,10 +97,10 @@ struct Finding {
   // On the host. With kImagePreload: the container's first process. With kKernelLimitChanged: 0.
   pid_t pid = 0;
   std::uint64_t start_time = 0;  // of that process
-  std::string name;              // of that process; empty for a container
+  std::string name;              // name of that process; empty for a container
   std::string cgroup;
   std::string device;     // empty with kImagePreload and kForeignUsageFile
-  std::string preload{};  // with kImagePreload: the libraries that the file names
+  std::string preload{};  // with kImagePreload: the libraries listed in the file
   std::optional<std::uint64_t> memory_bytes{};  // nullopt: the driver does not report it
   std::chrono::system_clock::time_point since{};
   bool operator==(const Finding&) const = default;
@@ -113,7 +113,7 @@ struct MpsServer {
 };
 
 struct ArbiterStatus {
-  std::string nvml_failure;  // "": NVML answers, or was not asked yet
+  std::string nvml_failure;  // "": NVML responds, or was not queried yet
   std::vector<TenantStatus> tenants;
   std::vector<RefusedTenant> refused;
   std::vector<MpsServer> mps_servers;
@@ -122,7 +122,7 @@ struct ArbiterStatus {
 };
 
 std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_point written_at);
-// kInvalidArgument: not arbiter-status/v1, torn, edited, or a value out of range.
+// kInvalidArgument: not arbiter-status/v1, truncated, edited, or a value out of range.
 Result<ArbiterStatus> decode_status(std::string_view text);
 
 // "memory-over-limit", "memory-not-told", "memory-lent", "not-reconciled", "kernel-limit-failed";

@@ -1,20 +1,21 @@
 #pragma once
-// Decides how long a tenant is believed that it is about to go on.
+// Decides how long to believe that a tenant is about to continue.
 //
-// Others stay off the device for who waits there with leave to launch, and for a latency-critical
-// tenant that has work at all. Both are the tenant's word. So such a word draws on a credit: it
-// costs as much as it lasts, and comes back with the GPU time that is charged to the tenant, and
-// slowly with time in which it claims nothing. Who has used up its credit holds nobody off, and
-// loses nothing else: what it may ask for stays, and its work counts as soon as it is there.
+// Others stay off the device for a tenant that waits there with permission to launch, and for a
+// latency-critical tenant that has any work. Both are known only from the tenant's own word. So
+// such a word draws on a credit. It costs as much as its duration; credit is earned by GPU time
+// charged to the tenant, and slowly by time in which the tenant asserts nothing. A tenant without
+// credit holds nobody off and loses nothing else: what it may ask for stays, and its work counts as
+// soon as it is there.
 //
-// An honest program claims for as long as its threads need to wake up, and works then. What it
-// earns by that is always more: kEarned for each step in which the device worked for it, as long
-// as its work stands there at least (Shares::kHold), and kEarnedByUse times what it used.
+// An honest program asserts for as long as its threads need to wake up, and then works. It always
+// earns more than that: kEarned for each step in which the device worked for it, at least as long
+// as its work stays there (Shares::kHold), and kEarnedByUse times what it used.
 //
-// Rejected: a limit for each wait alone. Who takes its word back for a moment, or launches next to
-// nothing now and then, would begin anew each time.
+// Rejected: only a limit on each wait. A tenant that withdraws its word for a moment, or launches
+// next to nothing now and then, would start afresh each time.
 //
-// Pure, not thread-safe. There is one object for each tenant and device.
+// Pure, not thread-safe. There is one object per tenant and device.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,22 +29,22 @@ namespace tranche::limit {
 
 class Belief {
  public:
-  // The most credit, which every tenant begins with: how long others wait for it
+  // The maximum credit, with which every tenant starts: how long others wait for it
   // (Shares::kStarved).
   static constexpr Ns kMost = std::chrono::milliseconds(50);
   static constexpr Ns kEarned = std::chrono::milliseconds(2);
   static constexpr int kEarnedByUse = 5;
-  // The arbiter looks more often while anybody works. What passed unseen is not held against
-  // anybody.
+  // The arbiter looks more often while any tenant works. Unobserved time is not held against a
+  // tenant.
   static constexpr Ns kLongestStep = std::chrono::milliseconds(4);
-  // All tenants of a device together get this part of the time back as credit.
+  // All tenants of a device together regain this fraction of the time as credit.
   static constexpr int kRecovers = 20;
 
-  // At `now` the tenant claims that it goes on; since the last call it was charged `used`.
-  // `tenants`: of the device, this one included.
+  // At `now` the tenant asserts that it continues; since the last call it was charged `used`.
+  // `tenants`: the number on the device, including this one.
   void hear(Ns now, bool claims, Ns used, std::size_t tenants) {
     const Ns elapsed = std::max(now - std::exchange(heard_, now).value_or(now), Ns{0});
-    // A word that was taken back just before somebody looked held others off as well.
+    // A word withdrawn just before this call held others off as well.
     if (std::exchange(claimed_, claims) || claims) {
       credit_ -= std::min(elapsed, kLongestStep);
     } else {

@@ -1,8 +1,8 @@
 #pragma once
-// A map by tenant whose entries lie side by side, sorted. The policy walks over all of them each
-// millisecond, and a map of separate nodes would cost more than the work on each entry. It has the
-// part of std::map's interface that is used. References are valid until an entry is added or
-// removed.
+// A map by tenant whose entries are contiguous and sorted. The policy walks over all of them every
+// millisecond, and a map of separate nodes would cost more than the work on each entry. It
+// implements the part of std::map's interface that is used. References are valid until an entry is
+// added or removed.
 
 #include <algorithm>
 #include <initializer_list>
@@ -47,10 +47,10 @@ class ByTenant {
   }
   const T& at(TenantId tenant) const { return const_cast<ByTenant*>(this)->at(tenant); }
 
-  // An existing entry is not changed.
+  // Leaves an existing entry unchanged.
   template <class... Arguments>
   std::pair<iterator, bool> try_emplace(TenantId tenant, Arguments&&... arguments) {
-    // Callers mostly add entries in rising order, so the end is tried first.
+    // Callers mostly add entries in ascending order, so the end is tried first.
     const auto place =
         entries_.empty() || entries_.back().first < tenant ? end() : place_of(tenant);
     if (place != end() && place->first == tenant) return {place, false};
@@ -64,9 +64,9 @@ class ByTenant {
   bool operator==(const ByTenant&) const = default;
 
  private:
-  // The first entry that is not before `tenant`. Tenants are numbered as they come, so it mostly
-  // stands as far behind the first one as its number says. Else by halves, without branches: which
-  // way to go cannot be foretold.
+  // The first entry that is not before `tenant`. Tenants are numbered consecutively, so it is
+  // usually as far behind the first one as its number says. Otherwise a branchless binary search:
+  // the direction is unpredictable.
   iterator place_of(TenantId tenant) {
     if (entries_.empty()) return end();
     const std::size_t guess = tenant.value - entries_.front().first.value;

@@ -1,20 +1,20 @@
 #pragma once
 // One device and its tenants. The input is the time that tenants asked for and used. The output is
-// the time that each may ask for. The class joins two halves: which tenant used the GPU
+// the time that each may ask for. The class combines two parts: which tenant used the GPU
 // (limit/apportion.h), and which is next (limit/shares.h).
 //
 // A tenant's account is the sum of the GPU time that it ever asked for, by its own estimate of each
-// launch. When work has ended, its charge replaces its estimate there. That happens only when its
-// time is closed, kLag after it passed: by then short work has ended and was reported. So a wrong
-// estimate is corrected within milliseconds and is never counted twice. Estimates may be too high
-// all the time, because a pair of events also spans other tenants' use of the device. Then work
-// that has not ended counts less, in the ratio in which ended work was charged less. Otherwise that
-// work would hold other tenants back while the device runs dry. For the same reason what such work
-// was charged already is subtracted from it.
+// launch. When work has ended, its charge replaces its estimate. That happens only when its time is
+// closed, kLag after it passed: by then short work has ended and was reported. So a wrong estimate
+// is corrected within milliseconds and is never counted twice. Estimates may be persistently too
+// high, because a pair of events also spans other tenants' use of the device. Then unfinished work
+// counts less, in the ratio in which finished work was charged less. Otherwise that work would hold
+// other tenants back while the device runs dry. For the same reason, what such work was already
+// charged is subtracted from it.
 //
-// What a tenant says that it asked for is checked against what it reports (limit/asked_time.h). One
-// that was found to say less is closed whenever it has no room: its own count does not stop it.
-// That it is about to go on is believed for a while (limit/belief.h).
+// The tenant's own count of what it asked for is checked against its reports (limit/asked_time.h).
+// A tenant found to under-report is closed whenever it has no room: its own count does not stop it.
+// Its word that it is about to continue is believed for a while (limit/belief.h).
 //
 // Not thread-safe; pure.
 
@@ -29,14 +29,14 @@
 
 namespace tranche::limit {
 
-// A batch of launches that has ended.
+// A finished batch of launches.
 struct Batch {
   Stretch stretch;  // device clock
   Ns asked{0};      // estimated GPU time
 };
 
-// Joins neighbouring batches of one tenant until at most `most` are left: a tenant may report as
-// many as it likes.
+// Joins neighbouring batches of one tenant until at most `most` are left: a tenant may report any
+// number.
 void join(std::vector<Batch>& batches, std::size_t most);
 
 // A tenant's present state.
@@ -50,7 +50,7 @@ struct Standing {
 // What a tenant may do until the next permit.
 struct Permit {
   bool closed = false;  // launches wait
-  // The bound of `asked`; falls only with `asked`, which is then false. nullopt: no bound.
+  // The upper bound of `asked`; falls only with `asked`, which is then false. nullopt: no bound.
   std::optional<Ns> allowed{};
   std::optional<Ns> in_flight{};  // most GPU time launched and unfinished, or one launch
 
@@ -68,7 +68,7 @@ class Device {
   void account(TenantId tenant);
   void remove(TenantId tenant);
 
-  // For a tenant that is not there (any more) this only takes the time away from the other tenants.
+  // For an unknown tenant this only takes the time away from the other tenants.
   void finished(TenantId tenant, const Batch& batch);
   // One step of the policy. The reference is valid until the next step. Tenants without a standing
   // count as idle.
@@ -77,7 +77,7 @@ class Device {
   // The tenant used `time` more than it reported. It waits until it has paid for that.
   void correct(TenantId tenant, Ns time);
 
-  // How much the policy looked at so far: claims, pieces of time and batches; for tests.
+  // How much the policy examined so far: stretches, pieces of time and batches; for tests.
   std::uint64_t work() const { return whose_.work() + work_; }
 
   // The time until the next step while a tenant works.
@@ -86,7 +86,7 @@ class Device {
   // GPU time charged to the tenant since put() or account(); 0 for a tenant that is not there.
   Ns charged(TenantId tenant) const;
 
-  // At the last step the tenant's `asked` was not true, or had not been for AskedTime::kStays.
+  // Whether the tenant's `asked` was false at the last step, or within AskedTime::kStays before it.
   bool is_false(TenantId tenant) const;
 
  private:
@@ -95,16 +95,16 @@ class Device {
     Ns asked;
   };
   struct Account {
-    std::vector<Ended> ended{};  // batches that have ended and are not closed
+    std::vector<Ended> ended{};  // finished batches that are not closed
     AskedTime by_word{};
-    Ns newly_ended{0};  // asked for, of batches reported since the last step
+    Ns newly_ended{0};  // asked for by batches reported since the last step
     Ns newly_asked{0};  // at this step
-    Ns told{0};         // `asked` as the tenant said at the last step
+    Ns told{0};         // `asked` as reported at the last step
     Ns room{0};         // may still be asked for
     bool is_false = false;
     bool is_urgent = false;  // latency-critical
     Ns charged{0};
-    Ns believed_charged{0};  // `charged` when `belief` last heard of it
+    Ns believed_charged{0};  // `charged` at the last update of `belief`
     Belief belief{};
     // Sums over about the last kRecent of GPU time that it asked for.
     Ns recently_asked{0};
@@ -122,7 +122,7 @@ class Device {
 
   Apportioner whose_;
   Shares shares_;
-  Ns last_end_{0};  // of all batches that were reported
+  Ns last_end_{0};  // of all reported batches
   ByTenant<Account> accounts_;
   ByTenant<Demand> demands_;
   ByTenant<Permit> permits_;

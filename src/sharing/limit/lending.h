@@ -1,9 +1,9 @@
 #pragma once
-// Decides how much memory of a device each tenant may hold while some of it is idle. A tenant with
-// a process has all that it was promised. The rest of the device is lent in equal parts to the
-// tenants that may borrow, each up to its hard limit. Nothing is taken back. A tenant that may hold
-// no more keeps its memory until it frees it. Until then a tenant that starts finds less than it
-// was promised.
+// Decides how much device memory each tenant may hold while some of it is idle. A tenant with a
+// process has all that it was promised. The rest of the device is lent in equal parts to the
+// tenants that may borrow, each up to its hard limit. Nothing is revoked. A tenant that may hold no
+// more keeps its memory until it frees it. Until then a starting tenant finds less than it was
+// promised.
 //
 // Pure.
 
@@ -23,16 +23,16 @@ struct MemoryStanding {
 
 struct Loans {
   // The most that each tenant may hold now, in the order of the standings; never less than
-  // promised. Over all present tenants the sum exceeds the device only by promises or by memory
+  // promised. Summed over all present tenants it exceeds the device only by promises or by memory
   // already held.
   std::vector<std::uint64_t> limits;
-  // Bytes promised to present tenants that borrowers hold. Borrowers receive no more until these
-  // bytes are back.
+  // Bytes promised to present tenants that borrowers still hold. Borrowers receive no more until
+  // these bytes are back.
   std::uint64_t missing = 0;
 };
 
-// The part of a device that is never lent, because the driver's own need varies.
-inline constexpr std::uint64_t kNeverLent = 64;  // one 64th
+// The part of a device that is never lent, because the driver's own usage varies.
+inline constexpr std::uint64_t kNeverLent = 64;  // 1/64
 
 // `others`: bytes held by processes that belong to no tenant.
 Loans lend(std::uint64_t device_bytes, std::uint64_t others,

@@ -1,5 +1,5 @@
 #pragma once
-// The file that tells a container its own part (limit/part_format.h).
+// The file that shows a container its own part (limit/part_format.h).
 
 #include <string>
 

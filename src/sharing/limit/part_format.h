@@ -1,16 +1,17 @@
 #pragma once
-// What a container was promised, as a file in the folder that it mounts (<state dir>/tenants/<id>/,
-// docs/internals/limits.md): for views while no arbiter answers, and for nothing else. Only the
-// agent writes it. A first line, then one for each device of which the container is shown a part:
+// A container's promised part, as a file in its mounted folder (<state dir>/tenants/<id>/,
+// docs/internals/limits.md): only used for memory views while no arbiter responds. Only the agent
+// writes it. After a first line, it has one line per device of which the container is shown a part:
 //
 //   tranche-part/v1
 //   GPU-00112233-4455-6677-8899-aabbccddeeff 4026531840
 //   MIG-00112233-4455-6677-8899-aabbccddeeff all
 //
-// A device and bytes of memory; `all`: its memory is not limited, though its time may be. What is
-// only counted has no line. The file is there also without a line: then nothing is limited.
+// A device and bytes of memory; `all`: its memory is not limited, though its time may be. Devices
+// that are only counted have no line. The file exists even without device lines: then nothing is
+// limited.
 //
-// This header includes nothing, as limit/wire.h.
+// This header includes nothing, like limit/wire.h.
 
 namespace tranche::limit::part_format {
 

@@ -1,13 +1,13 @@
 #pragma once
 // Decides how long the reports of a process count after the process falls silent.
 //
-// Work that a process asked for and has not reported as ended is taken to be on the device, and
+// Work that a process asked for and has not reported as ended is assumed to be on the device, and
 // other tenants wait for it. A stopped process (SIGSTOP, a frozen container, a debugger) reports
 // nothing, although its work ended long ago. So its last report counts for as long as that work may
-// take, and after that it does not count until the process reports again. A launch that takes
-// longer does no harm: the others share the device with it, as they would without the limiter.
+// take, and then no longer until the process reports again. A launch that takes longer does no
+// harm: the others share the device with it, as they would without the limiter.
 //
-// Pure, not thread-safe. There is one object for each process and device.
+// Pure, not thread-safe. There is one object per process and device.
 
 #include <optional>
 
@@ -17,7 +17,7 @@ namespace tranche::limit {
 
 class StaleWork {
  public:
-  // The longest time between two reports of a process that works, on a busy machine.
+  // The longest time between two reports of a working process, on a busy machine.
   static constexpr Ns kPatience = std::chrono::milliseconds(100);
   // Work that is expected to take longer counts as this long. Others wait twice the expected time,
   // after kPatience.
@@ -25,8 +25,8 @@ class StaleWork {
   // The unfinished work of a silent process is charged to it for this long.
   static constexpr Ns kCharged = std::chrono::seconds(3);
 
-  // At `now` the process has `unfinished` work. `spoke`: since the last call it reported that some
-  // work had ended.
+  // At `now` the process has `unfinished` work. `spoke`: it reported finished work since the last
+  // call.
   void hear(Ns now, Ns unfinished, bool spoke);
   // Whether the unfinished work holds other tenants back.
   bool is_believed() const { return is_believed_; }

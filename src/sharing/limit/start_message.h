@@ -1,6 +1,6 @@
 #pragma once
 // The messages between the container runtime's hook (hook/) and the arbiter about a container that
-// is about to start. The hook sends one packet and the arbiter answers with one, over the socket
+// is about to start. The hook sends one packet and the arbiter replies with one, over the socket
 // kStartSocket in the tenants' folder. Only root may connect to it. The format is JSON, because the
 // two programs may be of different releases for a while: unknown keys are ignored.
 //
@@ -20,14 +20,14 @@ namespace tranche::limit {
 
 inline constexpr std::string_view kStartSocket = "start.sock";
 inline constexpr std::size_t kLargestStartPacket = 8192;
-// The most tenants of one container, which has one for each of its limited resources.
+// The most tenants of one container: one for each of its limited resources.
 inline constexpr std::size_t kMostTenants = 32;
 inline constexpr std::size_t kLongestPreload = 512;
 
 struct StartNotice {
-  pid_t pid = 0;  // the container's first process, on the host; waits until the hook ends
+  pid_t pid = 0;  // the container's first process, on the host; blocked until the hook ends
   std::vector<std::string> tenants;
-  std::string preload;  // libraries that the image's own /etc/ld.so.preload names; "": none
+  std::string preload;  // libraries listed in the image's own /etc/ld.so.preload; "": none
   bool waits = false;   // the hook waits until the kernel enforces the limits
   bool operator==(const StartNotice&) const = default;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the arbiter's status.json (limit/arbiter_status.h), again when the file has changed. It
-// does not tell whether the arbiter lives: a dead arbiter leaves its file.
+// Reads the arbiter's status.json (limit/arbiter_status.h) whenever the file has changed. It does
+// not show whether the arbiter is alive: a dead arbiter leaves its file.
 //
 // Used by one thread.
 
@@ -22,8 +22,8 @@ class StatusReader {
   explicit StatusReader(const std::filesystem::path& state_dir)
       : file_(state_dir / "status.json") {}
 
-  // True: there was a new status, which status() returns. Each file that cannot be read gives an
-  // error once, and status() then returns the last status.
+  // True: there was a new status, which status() returns. Each unreadable file gives an error once,
+  // and status() then still returns the last status.
   Result<bool> refresh();
   // Empties status() until the next refresh() that reads the file.
   void forget();

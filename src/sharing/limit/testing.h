@@ -3,9 +3,9 @@
 // takes milliseconds.
 //
 // The device gives time slices of 2 ms in turn to tenants with work, and runs each tenant's
-// launches in order. A tenant is a program that launches, behind a gate that works as the limiter
-// does. The arbiter steps at the policy's pace. As in real life it also steps kLatency after a
-// tenant says that it waits or has work again. The length of a launch is estimated from earlier
+// launches in order. A tenant is a program that launches, behind a gate that works like the
+// limiter's. The arbiter steps at the policy's pace. As in reality it also steps kLatency after a
+// tenant reports that it waits or has work again. The length of a launch is estimated from earlier
 // launches of the same tenant.
 
 #include <cstdint>
@@ -26,19 +26,19 @@ struct Launch {
   Ns left;
   Ns asked;
   int launches = 1;
-  Ns begin{-1};  // begin of its pair; below 0: the batch before it has not ended
+  Ns begin{-1};  // begin of its pair; below 0: the previous batch has not ended
 };
 
-// A tenant's program. It is called whenever it could launch. It returns the length of its next
-// launch, or 0 for no launch now. `idle`: all its launches have ended.
+// A tenant's program, called whenever it could launch. It returns the length of its next launch, or
+// 0 for no launch now. `idle`: all its launches have ended.
 using Program = std::function<Ns(Ns now, bool idle)>;
 
-// Launches of one length, without end.
+// Endless launches of one length.
 inline Program storm(Ns length) {
   return [length](Ns, bool) { return length; };
 }
 
-// A request of `launches` launches each `period`, measured from its due time to its end.
+// A request of `launches` launches every `period`, measured from its due time to its end.
 struct Requests {
   Ns period;
   int launches;
@@ -69,9 +69,9 @@ class VirtualDevice {
   static constexpr Ns kStep = 10us;
   static constexpr Ns kSlice = 2ms;
   static constexpr Ns kLatency = 50us;         // from a notice to the arbiter's answer
-  static constexpr Ns kHarvest = 500us;        // between two looks at what has ended
+  static constexpr Ns kHarvest = 500us;        // between two checks for finished work
   static constexpr Ns kBatch = 100us;          // launches expected to fill this make one pair
-  static constexpr std::size_t kQueue = 1000;  // batches that a driver takes ahead
+  static constexpr std::size_t kQueue = 1000;  // batches that a driver queues ahead
 
   // `limited` false: the gates stay open, as without the library.
   explicit VirtualDevice(bool limited = true) : limited_(limited) {}
@@ -82,17 +82,17 @@ class VirtualDevice {
     device_.put(id, share);
     return id;
   }
-  // The tenant reports only this part of what it asks for and uses.
+  // The tenant reports only this fraction of what it asks for and uses.
   void tells(TenantId tenant, double part) { tenants_[tenant.value].told_part = part; }
-  // The tenant writes 0 again and again where it counts what it asks for.
+  // The tenant repeatedly resets its count of what it asks for to 0.
   void forgets_what_it_asked(TenantId tenant) { tenants_[tenant.value].forgets = true; }
-  // The tenant reports nothing but that it waits: neither what it asks for nor what ended.
+  // The tenant only reports that it waits, not what it asks for or what ended.
   void falls_silent(TenantId tenant) { tenants_[tenant.value].is_silent = true; }
-  // The tenant says that it waits whenever `when` says so, besides when it does.
+  // The tenant reports that it waits whenever `when` returns true, besides when it does.
   void says_it_waits(TenantId tenant, std::function<bool(Ns now)> when) {
     tenants_[tenant.value].says_it_waits = std::move(when);
   }
-  // The tenant always reports so much work that has not ended, besides what it has.
+  // The tenant always reports this much unfinished work in addition to its real work.
   void reports_work_under_way(TenantId tenant, Ns work) { tenants_[tenant.value].under_way = work; }
   bool is_false(TenantId tenant) const { return device_.is_false(tenant); }
   void correct(TenantId tenant, Ns time) { device_.correct(tenant, time); }
@@ -109,7 +109,7 @@ class VirtualDevice {
     }
   }
 
-  // Nobody works, and the arbiter does not step.
+  // Nothing runs, and the arbiter does not step.
   void rest(Ns time) {
     now_ += time;
     next_tick_ = now_;
@@ -118,23 +118,23 @@ class VirtualDevice {
   Ns now() const { return now_; }
   Ns executed(TenantId tenant) const { return tenants_[tenant.value].executed; }
   Ns charged(TenantId tenant) const { return device_.charged(tenant); }
-  // The part of the device that the tenant had in each window of `width`, in percent.
+  // The tenant's share of the device in each window of `width`, in percent.
   std::vector<double> windows(TenantId tenant, Ns width) const;
 
  private:
   struct Tenant {
     Program program;
     std::deque<Launch> queue{};
-    Ns pending{0};  // a launch that the program wants and may not make yet
+    Ns pending{0};  // a launch that the program wants but may not make yet
     Ns asked{0};
     Ns finished_asked{0};
     Ns told_asked{0};
-    Ns estimate{0};  // of a launch; 0: none was seen
+    Ns estimate{0};  // of a launch; 0: none seen yet
     struct Ended {
       Batch batch;
       int launches;
     };
-    std::vector<Ended> ended{};  // batches that are not reported yet
+    std::vector<Ended> ended{};  // batches not reported yet
     Ns next_harvest{0};
     double told_part = 1;
     bool forgets = false;
@@ -144,10 +144,10 @@ class VirtualDevice {
     Permit permit{.allowed = Ns{0}};
     bool waiting = false;
     Ns executed{0};
-    std::vector<Ns> history{};  // executed at each ms
+    std::vector<Ns> history{};  // executed in each ms
 
     Ns told() const { return forgets || is_silent ? Ns{0} : asked; }
-    // As the library reports it: the state when the tenant last looked.
+    // The state when the tenant last looked, as the library reports it.
     Standing standing(Ns now) const {
       if (is_silent) return {.waiting = waiting};
       const bool says_so = waiting || (says_it_waits && says_it_waits(now));
@@ -190,7 +190,7 @@ class VirtualDevice {
     return !permit.allowed || tenant.told() < *permit.allowed;
   }
 
-  // Waiting tenants also look for ended work.
+  // Waiting tenants also check for finished work.
   void harvest(std::size_t index) {
     Tenant& tenant = tenants_[index];
     if (now_ < tenant.next_harvest) return;

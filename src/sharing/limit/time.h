@@ -8,7 +8,7 @@ namespace tranche::limit {
 
 using Ns = std::chrono::nanoseconds;
 
-// From begin to end, without end itself.
+// From begin to end, excluding end.
 struct Stretch {
   Ns begin{0};
   Ns end{0};

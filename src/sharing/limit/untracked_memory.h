@@ -1,16 +1,16 @@
 #pragma once
-// A tenant's untracked memory on a device: what it holds beyond its processes' charges. That is
-// contexts, modules, memory of processes that never registered, and memory that was not charged. It
+// A tenant's untracked memory on a device: what it holds beyond its processes' charges. This
+// includes contexts, modules, memory of processes that never registered, and uncharged memory. It
 // is computed from NVML's count and the slots.
 //
-// NVML is read between two readings of the slots. Memory that a process charged or gave back
-// meanwhile may or may not be in NVML's count. So a reading is an interval: NVML's count less the
-// larger charge, and less the smaller charge. Both readings of the slots may also have missed a
-// charge that came and went, or memory that was freed and taken again. So the value moves only as
-// far as two readings in a row agree. Where the value does not agree with the last reading, another
+// NVML is read between two readings of the slots. Memory that a process charged or freed meanwhile
+// may or may not be in NVML's count. So a reading is an interval: NVML's count less the larger
+// charge, and less the smaller charge. Both readings of the slots may also have missed a charge
+// that came and went, or memory that was freed and allocated again. So the value moves only as far
+// as two consecutive readings agree. If the value does not agree with the last reading, another
 // reading should follow soon (settled()). The second reading finds memory that NVML counts and no
-// slot charges, whatever the process does to its slot. The second reading also forgets what an
-// honest process does between two readings.
+// slot charges, whatever the process does to its slot. It also discards what an honest process does
+// between two readings.
 //
 // Not thread-safe; pure.
 
@@ -29,10 +29,10 @@ struct Held {
 
 class UntrackedMemory {
  public:
-  // `bytes`: the value that an earlier arbiter left.
+  // `bytes`: the value left by a previous arbiter.
   explicit UntrackedMemory(std::uint64_t bytes = 0) : bytes_(bytes) {}
 
-  // Takes a reading: the tenant's processes that NVML counts. The first reading counts at once.
+  // Adds a reading: the tenant's processes that NVML counts. The first reading counts at once.
   // Returns bytes().
   std::uint64_t take(std::span<const Held> processes);
   std::uint64_t bytes() const { return bytes_; }

@@ -1,7 +1,7 @@
 #pragma once
-// The announcement of a change (mig/announce.h) from what the API server has now. Lists are read
-// page by page, and of Pods only those are kept that the announcement is about: tens of thousands
-// of them take no memory to speak of.
+// Makes the announcement of a change (mig/announce.h) from the API server's current objects. Lists
+// are read page by page, keeping only the Pods that the announcement is about, so tens of thousands
+// of Pods take little memory.
 
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace tranche::mig {
 
-// Errors: those of the port.
+// Errors: see the port.
 Result<Announcement> announce_now(cluster::Objects& objects, const cluster::MigChange& change,
                                   const std::string& node, const cluster::Call& call = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a change of a layout works on.
+// The hardware that a layout change works on.
 
 #include <functional>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace tranche::mig {
 
-// Who has a GPU or one of its instances open, for people.
+// The users of a GPU or one of its instances, for people.
 struct DeviceUsers {
   std::vector<std::string> names;  // "python (pid 4711, Pod shop/train)"
   std::string unseen = {};         // why there may be more, and what to do; empty: all were seen
@@ -23,15 +23,15 @@ struct DeviceUsers {
 struct Hardware {
   gpu::MigControl& control;
   gpu::GpuReset& reset;
-  // Of the GPUs of the layout: geometry, PCI address, index, compute capability.
+  // Describes the GPUs of the layout: geometry, PCI address, index, compute capability.
   const gpu::Machine& machine;
-  // Who has the GPU open, or only this GPU instance of it. Empty: nobody can tell.
+  // The users of the GPU, or only of this GPU instance. Empty: cannot be determined.
   std::function<DeviceUsers(const gpu::Gpu& gpu, std::optional<int> gpu_instance)> users = {};
-  // Before the mode of a GPU is touched: has this node's own programs let go of the GPUs that
-  // change, for as long as the result is held. `reset`: a GPU is to be reset, which nobody may have
-  // open. Empty: there are none.
+  // Called before the mode of a GPU is touched: makes this node's other programs release the GPUs
+  // that change, for as long as the result is held. `reset`: a GPU will be reset, so nothing may
+  // have it open. Empty: there are no such programs.
   std::function<Result<std::shared_ptr<void>>(bool reset, const std::stop_token& stop)> quiet = {};
-  // What the GPUs had when the change began, where that was before this call; null: what they have.
+  // The GPUs' layout when the change began, if it began before this call; null: their current one.
   const Layout* from = nullptr;
 };
 

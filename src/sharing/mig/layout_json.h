@@ -1,5 +1,5 @@
 #pragma once
-// Layouts of GPUs in what is stored: the journal, and what became of a wish.
+// JSON of GPU layouts in stored files: the journal, and the outcome of a wish.
 //
 //     {"GPU-...": {"enabled": true, "instances": [{"profile": 9, "start": 0, "size": 4,
 //                                                  "compute": [3]}]}}
@@ -15,11 +15,11 @@
 
 namespace tranche::mig {
 
-// Printable ASCII without white space, of at most `longest` bytes.
+// Whether it is printable ASCII without white space, at most `longest` bytes.
 bool is_layout_word(std::string_view text, std::size_t longest);
 
 json::Value to_json(const Layout& layout);
-// Refuses what can be none: too many GPUs or instances, numbers without sense. `error` is that of
+// Refuses impossible values: too many GPUs or instances, nonsensical numbers. `error` is the one of
 // `fields`.
 Layout read_layout(const json::Fields& fields, std::string_view key, std::optional<Error>& error);
 

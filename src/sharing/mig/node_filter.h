@@ -1,6 +1,6 @@
 #pragma once
-// Which nodes take a Pod, but for what is free there and for cordons: by taints that keep it away,
-// its node selector and its required node affinity. Pure.
+// Determines which nodes accept a Pod, by their taints, its node selector and its required node
+// affinity; not by free resources and cordons. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@ namespace tranche::mig {
 
 class NodeFilter {
  public:
-  // `pod` outlives it. An affinity that cannot be read keeps it from no node.
+  // `pod` must outlive it. An unreadable affinity excludes no node.
   explicit NodeFilter(const cluster::SnapshotPod& pod);
 
   bool takes(const cluster::Node& node) const;
@@ -27,7 +27,7 @@ class NodeFilter {
 // By its condition.
 bool is_ready(const cluster::Node& node);
 
-// 0: the node offers none of it.
+// 0: the node offers none.
 std::int64_t allocatable(const cluster::Node& node, const std::string& resource);
 
 }  // namespace tranche::mig

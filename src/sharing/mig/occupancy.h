@@ -1,6 +1,6 @@
 #pragma once
-// What instances take of one GPU, for the searches of place.h: memory slices, compute slices,
-// instances of each profile, media engines. Borrows the geometry.
+// The resources of one GPU that instances occupy, for the searches of place.h: memory slices,
+// compute slices, instances of each profile, media engines. Borrows the geometry.
 
 #include <array>
 #include <cstdint>
@@ -20,12 +20,12 @@ class Occupancy {
   int free_compute() const { return geometry_->compute_slices - compute_; }
   int free_memory() const;
 
-  // `profile` is one of the geometry's. has_room: apart from memory slices.
+  // `profile` must be one of the geometry's. has_room: not considering memory slices.
   bool has_room(const gpu::GpuInstanceProfile& profile) const;
   bool fits(const gpu::GpuInstanceProfile& profile, int start) const;
   void add(const gpu::GpuInstanceProfile& profile, int start) { change(profile, start, 1); }
   void remove(const gpu::GpuInstanceProfile& profile, int start) { change(profile, start, -1); }
-  // Instances of profiles that the geometry lacks take their memory slices alone.
+  // Instances of profiles missing in the geometry only occupy their memory slices.
   void add(const GpuLayout& layout);
 
  private:
@@ -37,23 +37,23 @@ class Occupancy {
   void change(const gpu::GpuInstanceProfile& profile, int start, int by);
 
   const gpu::MigGeometry* geometry_;
-  std::vector<Engines> needs_;  // of each profile
-  Engines most_{};              // of the GPU, as its largest profile tells
+  std::vector<Engines> needs_;  // by profile
+  Engines most_{};              // of the GPU, according to its largest profile
   std::uint64_t memory_ = 0;
   int compute_ = 0;
-  std::vector<int> instances_;  // of each profile
+  std::vector<int> instances_;  // by profile
   Engines engines_{};
 };
 
-// The profiles, largest first: by compute slices, then memory slices; of equal ones plain ones
+// The profiles, largest first: by compute slices, then memory slices; among equals plain ones
 // first, then in the geometry's order.
 std::vector<const gpu::GpuInstanceProfile*> largest_first(const gpu::MigGeometry& geometry);
 
-// Instances of the profile that fit beside what is taken, alone.
+// How many instances of the profile alone fit next to what is taken.
 int number_beside(Occupancy taken, const gpu::GpuInstanceProfile& profile);
 
-// The filling of what the layout leaves free that takes the most compute slices, and of those the
-// one that takes the most memory slices.
+// The filling of the layout's free space that uses the most compute slices, and among those the
+// most memory slices.
 std::vector<Instance> best_filling(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 
 }  // namespace tranche::mig

@@ -1,5 +1,5 @@
 #pragma once
-// Packs many instances on as few GPUs of one model as can be. Pure.
+// Packs many instances on as few GPUs of one model as possible. Pure.
 
 #include <cstddef>
 #include <vector>
@@ -18,16 +18,16 @@ struct Packing {
     bool operator==(const Alike&) const = default;
   };
   std::vector<Alike> layouts;
-  // No fewer GPUs can hold them. False: it is not known, the search was given up.
+  // No fewer GPUs can hold them. False: unknown, the search was abandoned.
   bool fewest = true;
 
   std::size_t gpus() const;
   bool operator==(const Packing&) const = default;
 };
 
-// kInvalidArgument: a name that is no profile of the model, as instances_of() says it, or one that
-// no GPU can hold. The search is exhaustive for a few GPUs; it is given up for many, where each GPU
-// in turn takes what fills it best. GPUs are all alike where that needs no more of them.
+// kInvalidArgument: a name that is not a profile of the model (see instances_of()), or one that no
+// GPU can hold. The search is exhaustive for a few GPUs; for many it is abandoned, and each GPU in
+// turn takes its best filling. GPUs are all alike where that needs no more of them.
 Result<Packing> pack(const GpuWish& wish, const gpu::MigGeometry& geometry);
 
 }  // namespace tranche::mig

@@ -1,5 +1,5 @@
 #pragma once
-// Files of mig-parted and machines for the tests of mig/parted.h.
+// mig-parted files and machines for the tests of mig/parted.h.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline Result<PartedFile> parse(std::string_view text) {
   return parse_parted(text, "layouts.yaml");
 }
 
-// The value of the key of the scenario's ConfigMap.
+// The value of the key in the scenario's ConfigMap.
 inline std::string scenario() {
   std::ifstream file("tests/data/scenarios/platform/mig-parted-config.yaml");
   std::stringstream text;
@@ -51,7 +51,7 @@ inline gpu::Machine four(const char* model = "a100-80gb") {
   return machine({gpu_of(0, model), gpu_of(1, model), gpu_of(2, model), gpu_of(3, model)});
 }
 
-// "0: MIG off", "1: 2g.20gb 3, 1g.10gb 1", one line a GPU; an error's message.
+// "0: MIG off", "1: 2g.20gb 3, 1g.10gb 1", one line per GPU; or an error's message.
 inline std::vector<std::string> wishes(const PartedFile& file, const std::string& name,
                                        const gpu::Machine& of) {
   const auto wishes = wishes_of(file, name, of);

@@ -1,5 +1,5 @@
 #pragma once
-// The words of a file of mig-parted. Pure.
+// The words of a mig-parted file. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ std::optional<DeviceFilter> read_filter(const std::string& text);
 // "1g.10gb", "1c.3g.40gb", "1g.10gb+me", "1g.24gb+me.all", "1g.24gb-me".
 bool is_profile_name(std::string_view text);
 
-// Printable, without white space, at most 253 letters.
+// Printable, without white space, at most 253 characters.
 bool is_layout_name(std::string_view text);
 
 }  // namespace tranche::mig

@@ -1,14 +1,18 @@
 #pragma once
-// Pools of nodes that shall have one MIG layout each, as the chart's migManager.pools has them:
+// Pools of nodes that should have one MIG layout each, as in the chart's migManager.pools:
 //
+// clang-format off
+// Example (YAML):
 //     pools:
 //     - name: a100
 //       nodeSelector: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}
 //       layout: all-1g.10gb
 //       maxUnavailable: 1          # or "25%" of the pool's nodes, rounded down, at least 1
 //       onFailure: stop            # or rollBack
-//       rollBackTo: all-disabled   # for nodes that had no label; without it they keep what they
-//       got acceptOutage: false timeout: 30m               # a node that takes longer has failed
+//       rollBackTo: all-disabled   # for nodes that had no label; without it they keep theirs
+//       acceptOutage: false
+//       timeout: 30m               # a node that takes longer has failed
+// clang-format on
 //
 // Pure.
 
@@ -41,10 +45,10 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
-// kInvalidArgument with every error, each with its line; a text that says nothing is one.
+// kInvalidArgument with every error, each with its line; an empty text is an error too.
 Result<std::vector<Pool>> parse_pools(std::string_view text, std::string_view file_name);
 
-// How many of `nodes` may be away at once.
+// How many of `nodes` may be unavailable at once.
 std::size_t allowed_away(const Pool::Budget& budget, std::size_t nodes);
 
 }  // namespace tranche::mig

@@ -1,18 +1,19 @@
 #pragma once
-// What is to be done next so that the nodes of a pool get its layout, one after the other or as
-// many at once as the pool allows. Pure: from the Nodes alone, so a controller that starts goes on
-// where another ended. All memory is on the Nodes:
+// Decides the next actions so that the nodes of a pool get its layout, one after another or as many
+// at once as the pool allows. Pure: from the Nodes only, so a starting controller continues where
+// another stopped. All state is on the Nodes:
 //
-//     label       nvidia.com/mig.config        what the agent is to do
+//     label       nvidia.com/mig.config        what the agent should do
 //     label       nvidia.com/mig.config.state  how far the agent is
-//     annotation  tranche.dev/mig-applied      of which layout it says so; the state alone may be
-//                                              that of a layout before
+//     annotation  tranche.dev/mig-applied      which layout that state is about; the state alone
+//     may
+//                                              refer to a previous layout
 //     annotation  tranche.dev/mig-pool         mig-pool/v1: that the pool set the label, what the
-//                                              node had before, and whether it was taken back
+//                                              node had before, and whether it was rolled back
 //
-// A label that somebody else set is left alone and named. When a node fails, nothing more is
-// begun; with `onFailure: rollBack` the nodes get back what they had. A pool that was rolled back
-// stays so until its layout is another one, or the annotations are removed.
+// A label set by someone else is left alone and reported. When a node fails, nothing more is
+// started; with `onFailure: rollBack` the nodes get their previous layouts back. A pool that was
+// rolled back stays so until its layout changes, or the annotations are removed.
 
 #include <optional>
 #include <string>
@@ -27,11 +28,11 @@ namespace tranche::mig {
 
 inline constexpr const char* kMigPoolAnnotation = "tranche.dev/mig-pool";
 
-// The annotation. `label`: the value that was set; "": the label was taken away.
+// The annotation. `label`: the value that was set; "": the label was removed.
 struct PoolMark {
   std::string pool;
-  std::string layout;  // of the pool, when it was written
-  std::string before;  // the label until then; "": none
+  std::string layout;  // the pool's layout when this was written
+  std::string before;  // the previous label; "": none
   std::string label;
   bool back = false;  // it was rolled back
   cluster::WallTime since;
@@ -52,7 +53,7 @@ struct PoolStatus {
   std::string layout;
   std::size_t nodes = 0;
   std::size_t done = 0;          // in the layout
-  std::vector<std::string> now;  // that change at this moment
+  std::vector<std::string> now;  // nodes changing at this moment
   std::vector<Remark> failed;
   std::vector<Remark> left_alone;
   bool operator==(const PoolStatus&) const = default;
@@ -61,7 +62,7 @@ std::string_view to_string(PoolStatus::Phase phase);  // "rolling", "rolled back
 // "rolling: 3 of 8 nodes have all-1g.10gb; now gpu-4; failed: ..."; one line.
 std::string describe(const PoolStatus& status);
 
-// A Node that is to get this label and annotation, in one write.
+// A Node that should get this label and annotation, in one write.
 struct PoolWrite {
   cluster::Node node;  // as it was read
   PoolMark mark;
@@ -76,7 +77,7 @@ struct PoolPlan {
 // Whether the pool's selector selects the node.
 bool is_in(const Pool& pool, const cluster::Node& node);
 
-// `nodes`: all of the cluster that are in no other pool.
+// `nodes`: all nodes of the cluster that are in no other pool.
 PoolPlan plan_pool(const Pool& pool, const std::vector<cluster::Node>& nodes,
                    cluster::WallTime now);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Takes single steps of a change on the hardware. It knows the ids that the steps lack, from the
-// reading that the steps were made of and from what it makes itself. So it is for one change, and
-// of no use after a step that failed.
+// Executes single steps of a change on the hardware. It finds the ids that the steps lack, from the
+// reading that the steps were planned from and from what it creates itself. So it serves one
+// change, and must be discarded after a failed step.
 
 #include <map>
 #include <optional>
@@ -21,7 +21,7 @@ class StepTaker {
   StepTaker(const Hardware& hardware, std::map<gpu::GpuUuid, gpu::MigState> states)
       : hardware_(hardware), before_(std::move(states)), now_(before_) {}
 
-  // `reset_follows`: the next step resets the GPU. Without it a mode that needs a reset gets one at
+  // `reset_follows`: the next step resets the GPU. Otherwise a mode that needs a reset gets one at
   // once.
   Result<void> take(const Step& step, const gpu::Gpu& gpu, bool reset_follows);
 
@@ -32,19 +32,19 @@ class StepTaker {
   Result<void> create_compute(const Step& step, const gpu::Gpu& gpu);
   Result<void> set_mode_to_come(const Step& step);
   Result<void> set_mode(const Step& step, const gpu::Gpu& gpu, bool reset_follows);
-  // `enabled`: the mode that it is to put in force.
+  // `enabled`: the mode that the reset should activate.
   Result<void> reset(const gpu::Gpu& gpu, bool enabled);
 
-  // Whether a mode was waiting for a reset when the change began.
+  // Whether a mode was pending when the change began.
   bool waited(const gpu::GpuUuid& gpu) const;
   Error in_use(const gpu::Gpu& gpu, std::optional<int> instance, std::string_view said) const;
-  // The same error, with who uses the instance.
+  // The same error, plus the instance's users.
   Error named(Error error, const gpu::Gpu& gpu, int instance) const;
 
   const Hardware& hardware_;
   const std::map<gpu::GpuUuid, gpu::MigState> before_;
   std::map<gpu::GpuUuid, gpu::MigState> now_;
-  std::set<gpu::GpuUuid> in_force_;  // the mode is what it was set to, without a reset
+  std::set<gpu::GpuUuid> in_force_;  // the mode took effect without a reset
 };
 
 }  // namespace tranche::mig
