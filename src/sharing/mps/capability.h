@@ -1,6 +1,6 @@
 #pragma once
-// What a node's nvidia-cuda-mps-control can do, by the version that it reports, and which settings
-// of tranche.mps work with it. A supervisor decides this once in its life. Pure.
+// The capabilities of a node's nvidia-cuda-mps-control, from its reported version, and which
+// settings of tranche.mps work with it. A supervisor determines this once in its life. Pure.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 namespace tranche::mps {
 
 struct Capability {
-  int cuda_version = 0;            // 13040: CUDA 13.4; 0: the program does not report it
+  int cuda_version = 0;            // 13040: CUDA 13.4; 0: not reported by the program
   bool static_partitions = false;  // from CUDA 13.1 on
   bool operator==(const Capability&) const = default;
 };
@@ -27,7 +27,7 @@ std::string describe(const Capability& capability);
 
 struct Settled {
   config::MpsControlRules rules;
-  std::vector<std::string> fallbacks;  // settings that do not work here, and what is used instead
+  std::vector<std::string> fallbacks;  // settings that do not work here, and their replacements
 };
 Settled settle(const config::MpsControlRules& wanted, const Capability& capability);
 

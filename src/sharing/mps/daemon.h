@@ -24,8 +24,8 @@ namespace tranche::mps {
 // A GPU of a daemon, and the limits of each client process on it.
 struct DaemonDevice {
   std::string uuid;
-  int index = 0;                 // the daemon's index
-  std::uint64_t memory_mib = 0;  // of the whole device; 0: the driver does not report it
+  int index = 0;                 // the daemon's own index
+  std::uint64_t memory_mib = 0;  // of the whole device; 0: not reported by the driver
   std::optional<std::uint64_t> limit_mib = {};  // nullopt: none
   int replicas = 0;                             // with partitions: one partition for each
   bool operator==(const DaemonDevice&) const = default;
@@ -45,9 +45,9 @@ struct Daemon {
   bool sees_all = true;               // every GPU of the machine is one of `devices`
   int thread_percentage = 100;        // default of each client process
   int protocol = 2;
-  std::vector<Namespace> namespaces = {};  // only if the protocol has them; `default` is first
+  std::vector<Namespace> namespaces = {};  // only if the protocol supports them; `default` is first
   config::SmPartitions partitions = {};
-  // Limits are left open, for claims (mps/open_file.h).
+  // Its limits are left open, for claims (mps/open_file.h).
   bool open = false;
   bool operator==(const Daemon&) const = default;
 };

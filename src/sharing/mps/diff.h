@@ -1,8 +1,8 @@
 #pragma once
-// The changes from the running daemons to the wanted ones, with the least harm. A daemon that
+// The changes from the running daemons to the wanted ones, with the least disruption. A daemon that
 // differs only in limits receives the new limits and keeps its clients. A daemon with other GPUs,
 // another protocol or other partitions must be ended and started again, which ends its clients. All
-// other daemons are not touched. (NVIDIA's control daemon ends all of them at any change.) Pure.
+// other daemons are left alone. (NVIDIA's control daemon ends all of them at any change.) Pure.
 
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ struct Change {
   bool operator==(const Change&) const = default;
 };
 
-// In the order in which to carry them out: daemons that end free their GPUs for those that start.
+// In execution order: daemons that end free their GPUs for those that start.
 std::vector<Change> diff(const Plan& running, const Plan& wanted);
 
 }  // namespace tranche::mps

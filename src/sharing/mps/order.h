@@ -1,6 +1,6 @@
 #pragma once
-// One call of NVIDIA's nvidia-cuda-mps-control, and the form of the call and its output in our
-// messages. Pure.
+// One call of NVIDIA's nvidia-cuda-mps-control, and how our messages show the call and its output.
+// Pure.
 
 #include <optional>
 #include <string>

@@ -28,18 +28,18 @@ using Plan = std::vector<Daemon>;  // by resource
 
 // The daemons of an offer's MPS resources. A resource whose devices are all whole has no daemon.
 // `rules`: the settings that work with the node's program (mps/capability.h). `open`: the resources
-// whose daemons set no limits (mps/open_file.h). These have no static SM partitions either: they
-// are of the tranches' size, and claims are of any.
+// whose daemons set no limits (mps/open_file.h). These have no static SM partitions either:
+// partitions have the tranches' size, and claims may have any size.
 Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
                const config::MpsControlRules& rules = {}, const std::set<std::string>& open = {});
 
-// `plan`, and of the daemons that run now (`before`) those whose resource `offer` withholds: their
-// clients go on. Of these none is kept for a GPU that is in MIG mode now.
+// `plan`, plus the currently running daemons (`before`) whose resource `offer` withholds, so that
+// their clients continue. Excludes daemons with a GPU that is now in MIG mode.
 Plan keep_withheld(Plan plan, const Plan& before, const gpu::Machine& machine,
                    const offer::Offer& offer);
 
-// Why GPUs of an MPS resource cannot have static SM partitions; empty: they can. If they cannot,
-// all clients of the resource are limited by percentages.
+// Why GPUs of an MPS resource cannot have static SM partitions; empty: they can. Otherwise all
+// clients of the resource are limited by percentages.
 std::string partitions_objection(const gpu::Machine& machine, const offer::ResourceOffer& resource);
 
 struct Paths {

@@ -4,8 +4,8 @@
 // for NVIDIA's program, and the meaning of the answers. MpsDaemon (agent/mps) runs the commands and
 // does not know which protocol it uses.
 //
-// Each protocol has a folder of its own and a line in mps/protocols.def. All are pure and without
-// state, and live as long as the process.
+// Each protocol has its own folder and a line in mps/protocols.def. All are pure and stateless, and
+// live as long as the process.
 
 #include <filesystem>
 #include <optional>
@@ -28,7 +28,7 @@ struct Since {
 
 struct Question {
   Order order;
-  // Tells from the answer whether all is well. `log`: the daemon's log folder, for the hint.
+  // Judges from the answer whether all is well. `log`: the daemon's log folder, for the hint.
   Result<void> (*judge)(const std::string& answer, const std::filesystem::path& log);
 };
 
@@ -47,14 +47,14 @@ class Protocol {
   // Whether limits belong to namespaces (Daemon::namespaces).
   virtual bool has_namespaces() const = 0;
 
-  // `file`: the path where the configuration will be.
+  // `file`: the path where the configuration will be written.
   virtual Start start(const Daemon& daemon, const std::filesystem::path& file) const = 0;
   virtual Order quit() const = 0;
   // Asks whether the daemon lives and serves.
   virtual Question alive() const = 0;
 
-  // Commands from one daemon to another that differs only in limits (mps/diff.h). They apply to
-  // clients that begin after them.
+  // Commands that turn one daemon into another that differs only in limits (mps/diff.h). They apply
+  // to clients that start after them.
   virtual std::vector<Order> change(const Daemon& before, const Daemon& daemon) const = 0;
   // The answer to this order names the servers for change_servers(); nullopt: no server needs
   // commands.
@@ -63,8 +63,8 @@ class Protocol {
                                             const std::string& servers) const = 0;
 
   // Static SM partitions (mps/partitions.h). chunks_question() asks for the chunks of a daemon's
-  // GPUs. chunks_of() finds in the answer how many chunks `uuid` has in all; nullopt: the answer
-  // does not say so. add_partition() makes the partition of one tranche.
+  // GPUs. chunks_of() extracts the total number of chunks of `uuid` from the answer; nullopt: not
+  // found. add_partition() creates the partition of one tranche.
   virtual Order chunks_question() const = 0;
   virtual std::optional<int> chunks_of(const std::string& answer, std::string_view uuid) const = 0;
   virtual Order add_partition(const DaemonDevice& device, int replica, int chunks) const = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Decides which whole GPUs go well together. It works on numbers only: GPUs are 0 to n - 1 in the
-// order of their index, and a matrix says how well each pair is connected. Private to offer/.
+// Decides which whole GPUs work well together. It works on numbers only: GPUs are 0 to n - 1 in the
+// order of their index, and a matrix scores how well each pair is connected. Private to offer/.
 
 #include <cstddef>
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace tranche::offer {
 
-// How well two GPUs reach each other, by NVIDIA's scores. P2P level: across CPUs 10, same CPU 20,
-// host bridge 30, several switches 40, one switch 50, same board 60, unknown 0. Each NVLink adds
-// 100.
+// Scores the connection between two GPUs, with NVIDIA's scores. P2P level: across CPUs 10, same CPU
+// 20, host bridge 30, several switches 40, one switch 50, same board 60, unknown 0. Each NVLink
+// adds 100.
 int link_score(const gpu::Link& link);
 
 // Scores of all pairs; symmetric, 0 on the diagonal.
@@ -35,14 +35,14 @@ class Scores {
 };
 
 struct AlignedSet {
-  std::vector<std::size_t> gpus;  // rising
+  std::vector<std::size_t> gpus;  // ascending
   int score = 0;                  // sum over its pairs
   std::string rule;               // how it was found, as text for people
 };
 
 // NVIDIA's partition rule applies up to this many free GPUs.
 inline constexpr std::size_t kPartitionLimit = 8;
-// Above kPartitionLimit, all sets are tried if that takes no more steps than this: about 1 ms. It
+// Above kPartitionLimit, all sets are tried if that takes at most this many steps: about 1 ms. It
 // is enough for any size out of 16 GPUs.
 inline constexpr std::size_t kMaxSteps = 400'000;
 

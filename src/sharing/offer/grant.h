@@ -1,5 +1,5 @@
 #pragma once
-// What one container receives; offer/grant_maker.h makes it. The texts are NVIDIA's, because users
+// What one container receives; made by offer/grant_maker.h. The texts are NVIDIA's, because users
 // grep for them.
 
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
-// make_grant(offer, request): what one container receives. Pure; GrantOptions holds what it needs
-// to know of the host.
+// make_grant(offer, request): what one container receives. Pure; GrantOptions holds the required
+// facts about the host.
 
 #include <optional>
 #include <span>
@@ -27,7 +27,7 @@ struct GrantOptions {
   // Full paths of the nodes that exist among /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools
   // and /dev/nvidia-modeset, in that order.
   std::vector<std::string> control_nodes;
-  std::vector<int> imex_channels;  // the channels that exist
+  std::vector<int> imex_channels;  // the existing channels
   bool gdrcopy = false;
   bool gds = false;
   bool mofed = false;

@@ -2,12 +2,12 @@
 // grant/v1: a stored grant, one line of JSON with version and checksum
 // (docs/schemas/grant-v1.schema.json). A grant outlives the call that made it, because kubelet
 // replays its own copy. So a record is kept until kubelet no longer lists its ids. This file only
-// encodes and decodes; agent/grant_store.h has the files.
+// encodes and decodes; agent/grant_store.h manages the files.
 //
 //   {"checksum":"<FNV-1a, 64 bits, hex>","record":{...},"version":"grant/v1"}
 //
-// The checksum is over the text of `record`, compact and with sorted keys. It finds torn and edited
-// lines, not malice.
+// The checksum covers the text of `record`, compact and with sorted keys. It detects truncated and
+// edited lines, not malice.
 
 #include <cstdint>
 #include <string>
@@ -24,9 +24,9 @@ struct GrantRecord {
   bool operator==(const GrantRecord&) const = default;
 };
 
-// One line, without its newline.
+// One line, without a newline.
 std::string encode(const GrantRecord& record);
-// kInvalidArgument: not grant/v1, torn, or its checksum does not match.
+// kInvalidArgument: not grant/v1, truncated, or its checksum does not match.
 Result<GrantRecord> decode(std::string_view line);
 
 }  // namespace tranche::offer

@@ -2,7 +2,7 @@
 // Applies `tranche.limits` to the devices of an offer: computes a container's part of each device
 // as the sum of its tranches' parts. Pure.
 //
-// Memory: `equal` is what programs can have of the device's memory, divided by its replicas.
+// Memory: `equal` is the device's usable memory divided by its replicas.
 // This value and a percentage are rounded down to whole MiB. A container that holds several
 // tranches of a device has the sum of their parts. A container that holds all of them has no limit.
 // MIG instances and GPUs are treated alike: for an instance the device is the instance.
@@ -25,13 +25,13 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer, std::span<cons
 // they can.
 std::string objection(const config::Limits& rules, const Device& device, int replicas);
 
-// The same by the rules for the resource of that name, with the line at which they stand.
+// The same for the resource of that name, with the line of its rules.
 std::string limits_objection(const config::LimitTable& table, const config::ResourceName& name,
                              const Device& device, int replicas);
 
-// Fills in the limits of each resource, and the memory enforcer of each device: none of which has a
-// limits_objection(). Entries about resources that are not there give warnings, and so do enforcers
-// that are not available.
+// Fills in the limits of each resource, and the memory enforcer of each device; no device may have
+// a limits_objection(). Entries about missing resources give warnings, and so do unavailable
+// enforcers.
 void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, Offer& offer);
 
 // Withholds every resource that has limits: this node cannot enforce them, for `reason`.

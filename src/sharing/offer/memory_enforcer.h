@@ -17,7 +17,7 @@ std::string kernel_objection(const gpu::Machine& machine, const Device& device);
 struct EnforcerFacts {
   bool is_own_instance = false;  // each tranche is a GPU instance of its own
   bool by_kernel = false;        // the driver can enforce limits on the device
-  bool by_mps = false;           // an MPS server that limits its clients serves it
+  bool by_mps = false;           // it is served by an MPS server that limits its clients
 };
 MemoryEnforcer choose_enforcer(const config::Limits& rules, const EnforcerFacts& facts);
 

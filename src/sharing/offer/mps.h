@@ -4,7 +4,7 @@
 //
 // MPS limits a client twice: by the control daemon's defaults, and by two variables of the client's
 // environment, which can only lower the defaults. MPS applies its limits to each client process.
-// Limits of a container as a whole are the task of tranche.limits (offer/limits.h).
+// Limits of a whole container are up to tranche.limits (offer/limits.h).
 
 #include <map>
 #include <optional>
@@ -24,8 +24,8 @@ namespace tranche::offer {
 // The mount point of the daemons' folder in containers, as in NVIDIA's plugin.
 inline constexpr std::string_view kMpsMount = "/mps";
 
-// The client processes that one GPU can serve: 48 from Volta (compute capability 7.0) on, 16
-// before. NVIDIA's control daemon treats 7.0 as older than Volta.
+// The number of client processes that one GPU can serve: 48 from Volta (compute capability 7.0) on,
+// 16 before. NVIDIA's control daemon treats 7.0 as older than Volta.
 int most_mps_clients(gpu::ComputeCapability capability);
 
 // Why MPS cannot share `device` of `machine` in `replicas`, in NVIDIA's words, and what to do;
@@ -55,8 +55,8 @@ struct MpsNamespace {
   MpsShare share;  // the same on each GPU of the server: the largest part
   bool operator==(const MpsNamespace&) const = default;
 };
-// The name of the one server of a resource's daemon, and the namespace of clients that were given
-// no other.
+// The name of the single server of a resource's daemon, and the default namespace of
+// clients.
 inline constexpr std::string_view kMpsServer = "shared";
 inline constexpr std::string_view kMpsDefault = "default";
 // All namespaces that a daemon of the resource needs: `default`, and where a container may have
@@ -64,11 +64,11 @@ inline constexpr std::string_view kMpsDefault = "default";
 std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer);
 
 // The UUIDs of the GPUs that the resource's control daemon serves: those with several tranches.
-// Empty where MPS does not share it.
+// Empty if MPS does not share it.
 std::set<std::string> mps_gpus(const ResourceOffer& offer);
 
 // The percentage of the multiprocessors for a process with these limits, 1 to 100. The limiter may
-// hold it to less of the time.
+// restrict it to less of the time.
 int mps_percentage(const DeviceLimits& limits);
 
 // What makes a container a client.
@@ -77,8 +77,8 @@ struct MpsClient {
   std::vector<Mount> mounts;
   bool operator==(const MpsClient&) const = default;
 };
-// Of a daemon that leaves its limits open. `parts`: the container's limits on its GPUs; of a GPU of
-// which it has all, nothing is said.
+// For a daemon that leaves its limits open. `parts`: the container's limits on its GPUs; no limit
+// is set on a GPU that it has entirely.
 MpsClient mps_client(const std::string& resource, const MpsService& service,
                      const std::string& mps_root, std::span<const DeviceLimits> parts);
 

@@ -30,23 +30,23 @@ struct Device {
   // "/dev/nvidia-caps/nvidia-cap21" and "/dev/nvidia-caps/nvidia-cap22".
   std::vector<std::string> paths;
   std::string unhealthy_reason;  // empty: healthy
-  // What programs can have of it together (Gpu::usable_memory()), which is what is divided. 0: the
-  // driver does not report it. Of a compute instance that is smaller than its GPU instance: its
-  // part of the GPU instance's memory, by compute slices.
+  // The total memory that programs can use (Gpu::usable_memory()), which is what is divided. 0: not
+  // reported by the driver. For a compute instance smaller than its GPU instance: its part of the
+  // GPU instance's memory, by compute slices.
   Bytes memory;
-  // Such a compute instance: the hardware lets it have the memory of the whole GPU instance, which
-  // others of that GPU instance use too.
+  // Set for such a compute instance: the hardware lets it use the memory of the whole GPU instance,
+  // which the GPU instance's other users share.
   bool shares_memory = false;
   bool operator==(const Device&) const = default;
 
   bool healthy() const { return unhealthy_reason.empty(); }
 };
 
-// One schedulable piece, which kubelet knows by its id.
+// One schedulable piece, known to kubelet by its id.
 struct Tranche {
   std::string id;          // "GPU-..." or "GPU-...::3"
   std::size_t device = 0;  // index into ResourceOffer::devices
-  // Not handed out now, because containers still hold its device otherwise
+  // Not allocated now, because containers still hold its device in a conflicting way
   // (offer/withholding.h). The hardware is as healthy as Device says.
   bool withheld = false;
   bool operator==(const Tranche&) const = default;
@@ -87,24 +87,25 @@ struct ResourceOffer {
   bool fail_requests_greater_than_one = false;
   MpsService mps;                     // with sharing kMps
   std::optional<OfferLimits> limits;  // nullopt: nothing is counted or limited
-  // How many tranches of this resource containers hold on each of `devices` that the offer has no
-  // more, from when there were more replicas. Empty: none.
+  // For each of `devices`, how many tranches of this resource containers hold that the offer no
+  // longer has, from when there were more replicas. Empty: none.
   std::vector<int> beyond{};
   bool operator==(const ResourceOffer&) const = default;
 };
 
-// What the configuration asks for and is not advertised: a resource, or devices of one.
+// What the configuration asks for but is not advertised: a resource, or devices of one.
 struct Withheld {
   config::ResourceName name;
   std::string reason;  // why, and what to do
-  // The devices (offer::name_of), while others of the resource are advertised. Empty: all of it.
+  // The devices (offer::name_of), if others of the resource are advertised. Empty: all of it.
   std::vector<std::string> devices{};
   bool operator==(const Withheld&) const = default;
 };
 
-// A device whose tranches are withheld, all or some, because containers hold it otherwise.
+// A device some or all of whose tranches are withheld, because containers hold it in a conflicting
+// way.
 struct HeldDevice {
-  config::ResourceName resource;  // the one that offers it now
+  config::ResourceName resource;  // the resource that offers it now
   std::string uuid;
   std::string index;  // Device::index
   std::size_t withheld = 0;
@@ -129,18 +130,18 @@ std::string name_of(const Device& device);
 // ...".
 std::string describe(const Withheld& withheld);
 
-// Whether kubelet is told that the tranche can be given out.
+// Whether kubelet is told that the tranche is allocatable.
 bool is_healthy(const ResourceOffer& offer, const Tranche& tranche);
 
-// The id of replica `replica` of a device, "GPU-...::<replica>"; and the device's uuid from an id.
+// The id of replica `replica` of a device, "GPU-...::<replica>"; and a device's uuid from an id.
 std::string replica_id(std::string_view uuid, int replica);
 std::string_view device_uuid_of(std::string_view id);
 bool is_replica_id(std::string_view id);
 
-// How many tranches each device of the offer has, in the order of its devices.
+// The number of tranches of each device of the offer, in the order of its devices.
 std::vector<int> tranche_counts(const ResourceOffer& offer);
 
-// The MIG slot of a device, -1 for a whole GPU.
+// The MIG slot of a device; -1 for a whole GPU.
 int slot_of(const Device& device);
 
 }  // namespace tranche::offer

@@ -2,9 +2,9 @@
 // GetPreferredAllocation: chooses the free tranches that a container should get. Pure and bounded.
 //
 // aligned (for unshared whole GPUs, whatever `policy` says): NVIDIA's partition rule up to 8 GPUs;
-// above that the best-scoring set that contains the required GPUs. From about 17 GPUs on the search
-// is bounded. Ties go to the lowest index. distributed / packed: replicas and MIG instances, spread
-// over GPUs or packed onto few. A MIG instance counts for the GPU that it lies on.
+// above that the best-scoring set that contains the required GPUs. From about 17 GPUs on the
+// search is bounded. Ties go to the lowest index. distributed / packed: replicas and MIG
+// instances, spread over GPUs or packed onto few. A MIG instance counts for its GPU.
 // docs/allocation.md has examples.
 
 #include <span>
@@ -39,7 +39,7 @@ struct Preferred {
   std::string reason;
 };
 
-// `links` may be nullptr (not known): then all pairs score alike.
+// `links` may be nullptr (unknown): then all pairs score alike.
 //
 // Aligned: returns the ids by GPU index. Otherwise returns the required ids first, then the picks
 // in their order. Unknown ids among the available ones are ignored. Unknown ids among the required

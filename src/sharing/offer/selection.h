@@ -1,5 +1,5 @@
 #pragma once
-// Finds the devices of a resource that an entry of the configuration names (`devices:`). Private to
+// Finds the devices of a resource named by a configuration entry (`devices:`). Private to
 // offer/.
 
 #include <map>
@@ -18,8 +18,8 @@ using DeviceNames = std::map<std::string, std::string>;
 DeviceNames device_names(const gpu::Machine& machine);
 
 struct Selection {
-  std::vector<std::size_t> devices;  // indices into the class, rising
-  std::vector<std::string> missing;  // names of devices that are not there, for a warning
+  std::vector<std::size_t> devices;  // indices into the class, ascending
+  std::vector<std::string> missing;  // names of missing devices, for a warning
 };
 // `devices`: one class, by GPU index and slot.
 Selection select_devices(const config::Devices& wish, const std::vector<Device>& devices,

@@ -1,5 +1,5 @@
 #pragma once
-// Helpers for the tests of offer/: configurations and offers in few lines.
+// Helpers for the tests of offer/: configurations and offers in a few lines.
 
 #include <string>
 #include <utility>

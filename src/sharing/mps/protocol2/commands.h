@@ -10,18 +10,18 @@
 
 namespace tranche::mps {
 
-// Commands after the daemon's start, in NVIDIA's order: memory of each device, then the percentage.
-// They apply to servers that the daemon starts after them.
+// The commands after the daemon's start, in NVIDIA's order: memory of each device, then the
+// percentage. They apply to servers that the daemon starts after them.
 std::vector<std::string> default_commands(const Daemon& daemon);
 
-// Commands of a change for the daemon's future servers, as default_commands().
+// The commands of a change for the daemon's future servers; see default_commands().
 std::vector<std::string> retune_commands(const Daemon& before, const Daemon& daemon);
-// Commands of a change for one running server, so that its next client has the new limits. Running
-// clients keep theirs: MPS does not change them.
+// The commands of a change for one running server, so that its next client has the new limits.
+// Running clients keep theirs: MPS does not change them.
 std::vector<std::string> retune_server_commands(const Daemon& before, const Daemon& daemon,
                                                 const std::string& server);
 
-// Finds in a line of `lspart` how many chunks `uuid` has in all; nullopt: the line does not say so.
+// Extracts the total number of chunks of `uuid` from a line of `lspart`; nullopt: not in this line.
 std::optional<int> lspart_chunks(const std::string& line, std::string_view uuid);
 
 }  // namespace tranche::mps

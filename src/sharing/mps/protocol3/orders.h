@@ -3,8 +3,8 @@
 // at its start. Commands given as arguments, `module verb ...`, change a running daemon. Pure.
 //
 // Limits belong to namespaces and are set before any client starts. A namespace does not inherit
-// from its server and is not bounded by the server's limits, so each namespace has its own values
-// of everything.
+// from its server and is not bounded by the server's limits, so each namespace sets all values
+// itself.
 
 #include <optional>
 #include <string>
@@ -29,15 +29,15 @@ Order server_list_order();
 std::string status_of(const std::string& answer);
 inline constexpr std::string_view kReady = "Ready";
 
-// Commands from one daemon's namespaces to another's, for clients that begin after them. A
-// namespace that is no longer wanted stays for the clients that it has; no new client gets it.
+// device_list_order() asks for the chunks of the server's GPUs. listed_chunks() extracts the total
+// number of chunks of `uuid` from a line of the answer; nullopt: not in this line.
 std::vector<Order> change_orders(const Daemon& before, const Daemon& daemon);
 
 // device_list_order() asks for the chunks of the server's GPUs. listed_chunks() finds in a line of
 // the answer how many chunks `uuid` has in all; nullopt: the line does not say so.
 Order device_list_order();
 std::optional<int> listed_chunks(const std::string& line, std::string_view uuid);
-// Makes the partition of tranche `replica`.
+// Creates the partition of tranche `replica`.
 Order create_partition_order(const std::string& uuid, int replica, int chunks);
 
 }  // namespace tranche::mps
