@@ -1,9 +1,9 @@
 #pragma once
-// The driver's files that a GPU container needs. find_driver_files.h finds them, and CDI
-// specifications are made from them.
+// The driver files that a GPU container needs. find_driver_files.h finds them; CDI specifications
+// are made from them.
 //
-// Paths are as containers see them ("/usr/lib64/libcuda.so.570.158.01"). cdi/make_specs.h decides
-// where they are on the host.
+// Paths are as containers see them ("/usr/lib64/libcuda.so.570.158.01"). cdi/make_specs.h
+// determines the corresponding host paths.
 
 #include <cstdint>
 #include <map>
@@ -31,7 +31,7 @@ struct DrmFiles {
   bool operator==(const DrmFiles&) const = default;
 };
 
-// A file that has another path in the container than the one where it was found.
+// A file whose path in the container differs from where it was found.
 struct PlacedFile {
   std::string path;
   std::string container_path;
@@ -47,19 +47,19 @@ struct DriverFiles {
   std::vector<std::string> binaries;
   std::vector<std::string> firmware;
   std::vector<PlacedFile> configs;     // EGL, Vulkan, OpenCL, X.Org
-  std::vector<std::string> sockets;    // of nvidia-persistenced, fabric manager and MPS
-  std::vector<std::string> gds_files;  // other than nodes: /run/udev, /etc/cufile.json
+  std::vector<std::string> sockets;    // sockets of nvidia-persistenced, fabric manager and MPS
+  std::vector<std::string> gds_files;  // besides nodes: /run/udev, /etc/cufile.json
   // Whether the nodes were found below the driver's root (a driver container's /dev), not in the
   // host's /dev.
   bool nodes_below_driver = false;
-  bool imex_below_driver = false;  // the same of the nodes of IMEX channels
+  bool imex_below_driver = false;  // the same for the nodes of IMEX channels
   // Existing device nodes, by path. nullopt: not a character device, or stat(2) failed.
   std::map<std::string, std::optional<DeviceNumbers>> nodes;
   // The major number of the nodes in /dev/nvidia-caps. nullopt: the kernel does not list it.
   std::optional<std::uint32_t> caps_major = {};
   std::map<gpu::PciAddress, DrmFiles> drm;
-  // Links among these files that lead to nothing, by path. They are in none of the lists: a
-  // container runtime that is to mount one makes no container at all.
+  // Dangling links among these files, by path. They are in none of the lists: a container runtime
+  // cannot create a container that should mount one.
   std::vector<std::string> dangling = {};
   bool operator==(const DriverFiles&) const = default;
 };

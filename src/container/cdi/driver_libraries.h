@@ -15,12 +15,12 @@ namespace tranche::cdi {
 // and adds to `dangling`.
 Result<void> find_libraries(const DriverRoots& roots, DriverFiles& files);
 
-// Where libraries are looked for.
+// The folders that are searched for libraries.
 std::span<const std::string_view> library_folders();
 
-// Absolute paths of the entries of `folder` (seen through `root`), by name. Empty when the folder
-// is not there. An error: it cannot be read; a specification without its files would take them from
-// the containers.
+// Absolute paths of the entries of `folder` (seen through `root`), by name. Empty if the folder
+// does not exist. An error: it cannot be read; a specification without its files would take them
+// away from containers.
 Result<std::vector<std::string>> entries_of(const FsRoot& root, const std::string& folder);
 
 }  // namespace tranche::cdi

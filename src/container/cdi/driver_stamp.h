@@ -1,6 +1,6 @@
 #pragma once
-// Whether the driver's files may be others than when they were found, without listing folders of
-// thousands of entries again: what folders and files are by stat(2).
+// Detects whether the driver's files may have changed since they were found, without listing
+// folders of thousands of entries again: it compares stat(2) of folders and files.
 
 #include <vector>
 
@@ -10,9 +10,9 @@
 
 namespace tranche::cdi {
 
-// Two that are equal were taken of the same files, but for what happened within a tick of the
-// kernel's clock, mounts below a folder, and the numbers of device nodes. `files`: as they were
-// found last; of an installation in which nothing was found yet, empty.
+// Two equal stamps were taken of the same files, except for changes within a tick of the kernel's
+// clock, mounts below a folder, and the numbers of device nodes. `files`: as last found; empty for
+// an installation in which nothing was found yet.
 std::vector<FileIdentity> stamp_of(const DriverRoots& roots, const DriverFiles& files);
 
 }  // namespace tranche::cdi

@@ -12,12 +12,12 @@
 
 namespace tranche::cdi {
 
-// `driver` when it has NVIDIA's nodes in a /dev of its own (a driver container's root, or the
-// host's), else `host`.
+// `driver` if it has NVIDIA's nodes in its own /dev (a driver container's root, or the host's),
+// else `host`.
 FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host);
 
 // `version`: the driver's, "570.158.01". `kernel`: the running kernel's release, may be empty
-// (firmware may lie in a folder of that name). `gpus`: the GPUs whose display files are wanted.
+// (firmware may be in a folder of that name). `gpus`: the GPUs whose display files are wanted.
 // kFailedPrecondition: libcuda.so.<version> or libnvidia-ml.so.<version> is not under the driver
 // root, so containers could not use a GPU; or `version` is empty.
 Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::string& version,

@@ -1,6 +1,6 @@
 #pragma once
-// What a container of a GPU gets of the driver: device nodes, libraries, hooks. The node's files
-// (cdi/make_specs.h) and those of claims (cdi/claim_spec.h) are made of it. Pure.
+// The parts of the driver that a GPU container gets: device nodes, libraries, hooks. The node's
+// files (cdi/make_specs.h) and those of claims (cdi/claim_spec.h) are built from it. Pure.
 
 #include <string>
 #include <vector>
@@ -16,24 +16,24 @@ namespace tranche::cdi {
 
 class GpuEdits {
  public:
-  // The references outlive it.
+  // The references must outlive it.
   GpuEdits(const DriverFiles& files, const SpecOptions& options)
       : files_(files), options_(options), hooks_(options.hook_program, options.disabled_hooks) {}
 
-  // Of every container that has any GPU.
+  // The edits for every container that has any GPU.
   ContainerEdits common() const;
-  // Of one that has the device. Empty where its nodes are unknown.
+  // The edits for a container that has the device. Empty if its nodes are unknown.
   ContainerEdits of(const offer::Device& device, const gpu::Machine& machine) const;
 
-  // A node of the driver's. It is named on the host where it was found: below the driver's root or
-  // below the root of devices (flags.nvidiaDevRoot).
+  // Adds a driver node. Its host path is where it was found: below the driver's root or below the
+  // device root (flags.nvidiaDevRoot).
   void add_node(const std::string& path, ContainerEdits& edits) const {
     add_node(path, files_.nodes_below_driver, edits);
   }
   void add_imex_node(const std::string& path, ContainerEdits& edits) const {
     add_node(path, files_.imex_below_driver, edits);
   }
-  // Files of the driver, mounted where they are.
+  // Adds driver files, mounted at their own paths.
   void add_files(const std::vector<std::string>& paths, ContainerEdits& edits) const;
 
  private:
@@ -47,10 +47,10 @@ class GpuEdits {
   HookMaker hooks_;
 };
 
-// Keeps NVIDIA's runtime, if there is one, from adding devices of its own.
+// Keeps NVIDIA's runtime, if present, from adding its own devices.
 inline constexpr const char* kNothingOfTheRuntime = "NVIDIA_VISIBLE_DEVICES=void";
 
-// The options of a mount of the host's files, for mount(8).
+// The mount(8) options for host files.
 std::vector<std::string> file_mount_options();
 
 }  // namespace tranche::cdi

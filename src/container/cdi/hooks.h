@@ -1,6 +1,6 @@
 #pragma once
-// The hooks of a GPU container: calls of NVIDIA's hook program, which the runtime makes while it
-// creates the container. The program is part of NVIDIA's container toolkit on the host.
+// The hooks of a GPU container: calls of NVIDIA's hook program, which the runtime makes while
+// creating the container. The program is part of NVIDIA's container toolkit on the host.
 
 #include <optional>
 #include <set>

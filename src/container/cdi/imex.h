@@ -12,14 +12,14 @@
 namespace tranche::cdi {
 
 struct ImexChannels {
-  std::vector<int> ids;  // the channels that exist, in the configuration's order
+  std::vector<int> ids;  // the existing channels, in the configuration's order
   std::vector<std::string> warnings;
 };
 
 // A channel exists if its node exists in one of these places: under the driver's root as this
 // process sees it (`driver`, flags.plugin.containerDriverRoot), where NVIDIA's DaemonSet has the
 // host's /dev; under the host's dev root (`dev_root`, flags.nvidiaDevRoot, seen through `host`); in
-// this process' own /dev. kFailedPrecondition: a channel is missing and imex.required is set.
+// this process's own /dev. kFailedPrecondition: a channel is missing and imex.required is set.
 Result<ImexChannels> find_imex_channels(const FsRoot& driver, const FsRoot& host,
                                         const std::string& dev_root, const config::Imex& imex);
 

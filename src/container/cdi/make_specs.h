@@ -29,19 +29,19 @@ struct SpecFile {
 };
 
 struct Specs {
-  // The classes that are not empty, of: gpu, imex-channel, gdrcopy, gds, mofed.
+  // The non-empty classes among gpu, imex-channel, gdrcopy, gds, mofed.
   std::vector<SpecFile> files;
-  // Of the last three classes those that are asked for and not empty:
+  // The requested and non-empty ones among the last three classes:
   // offer::GrantOptions::cdi_modes.
   std::vector<std::string> modes;
-  // Device nodes that are missing: of devices, of modes that are asked for.
+  // Missing device nodes, of devices and of requested modes.
   std::vector<std::string> warnings;
 };
 
 // The devices are those of all resources of `offer`, each once, named by UUID or index. `machine`
-// is the machine of the offer; it tells the PCI address, by which display files are found. A device
-// whose node is missing (a GPU that fell off the bus) is listed by path alone; one
-// whose nodes are unknown (it is unhealthy) is left out. kInvalidArgument: a runtime would refuse a
+// must be the offer's machine; it provides the PCI address, by which display files are found. A
+// device whose node is missing (a GPU that fell off the bus) is listed by path only; one
+// whose nodes are unknown (it is unhealthy) is omitted. kInvalidArgument: a runtime would refuse a
 // file (cdi/validate.h).
 Result<Specs> make_specs(const offer::Offer& offer, const gpu::Machine& machine,
                          const DriverFiles& files, const SpecOptions& options);

@@ -2,8 +2,8 @@
 // A CDI (Container Device Interface) specification as a value, and its JSON.
 // https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 //
-// A runtime refuses a file whose version it does not know. So a specification always has the lowest
-// version that has the fields in use.
+// A runtime refuses a file with an unknown version. So a specification always has the lowest
+// version that supports its fields.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ namespace tranche::cdi {
 struct Hook {
   std::string hook_name;  // "createContainer"
   std::string path;
-  std::vector<std::string> args;  // args[0] included
+  std::vector<std::string> args;  // including args[0]
   std::vector<std::string> env;
   int timeout = 0;  // seconds; 0: none
   bool operator==(const Hook&) const = default;
@@ -50,16 +50,16 @@ struct Spec {
   bool operator==(const Spec&) const = default;
 };
 
-// The lowest CDI version that has all fields that `spec` uses: "0.3.0" to "0.7.0".
+// The lowest CDI version that supports all fields of `spec`: "0.3.0" to "0.7.0".
 std::string minimum_version(const Spec& spec);
 
 // Sorts in NVIDIA's order: devices by name; device nodes and mounts by depth, then by container
-// path (a mount below another one must come after it); GIDs rising. Removes repeated nodes, mounts
-// and GIDs.
+// path (a mount below another one must come after it); GIDs ascending. Removes repeated nodes,
+// mounts and GIDs.
 void put_in_order(Spec& spec);
 
-// Compact JSON with NVIDIA's order of keys. Empty and zero values are left out, as NVIDIA's plugin
-// leaves them out.
+// Compact JSON with NVIDIA's order of keys. Empty and zero values are omitted, as in NVIDIA's
+// plugin.
 std::string to_json(const Spec& spec);
 
 }  // namespace tranche::cdi

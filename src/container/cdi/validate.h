@@ -1,6 +1,6 @@
 #pragma once
-// The rules by which a container runtime refuses a CDI file as a whole, with every device in it. So
-// what breaks one of them is never written.
+// The rules by which a container runtime refuses a whole CDI file, with every device in it. So a
+// file that breaks one of them is never written.
 // https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 
 #include "base/result.h"

@@ -20,10 +20,10 @@ struct Written {
   bool operator==(const Written&) const = default;
 };
 
-// Makes `folder` hold exactly `files` of the file names that are ours. A file whose content differs
-// is replaced in one step (0644). A file of a class that is no longer wanted is removed; NVIDIA's
-// plugin leaves it, and containers keep devices that are gone. Other files are not touched. The
-// folder is made if it is missing.
+// Makes `folder` contain exactly `files` among our own file names. A file whose content differs is
+// replaced atomically (0644). The file of a class that is no longer wanted is removed; NVIDIA's
+// plugin leaves it, so that containers keep devices that are gone. Other files are left alone. A
+// missing folder is created.
 Result<Written> write_specs(const FsRoot& fs, const std::filesystem::path& folder,
                             std::span<const SpecFile> files);
 

@@ -9,9 +9,9 @@
 
 namespace tranche::hook {
 
-// Waits until `deadline` at most. With `persists` it also waits for an arbiter that is not there
-// yet, because an arbiter that is being replaced is back in a moment. kUnavailable: there is no
-// arbiter, or it hung up; kTimeout: it does not answer.
+// Waits until `deadline` at most. With `persists` it also waits for a missing arbiter, because one
+// being replaced is back in a moment. kUnavailable: there is no arbiter, or it hung up; kTimeout:
+// it does not answer.
 Result<limit::StartAnswer> ask_arbiter(const std::filesystem::path& socket,
                                        const limit::StartNotice& notice,
                                        std::chrono::steady_clock::time_point deadline,

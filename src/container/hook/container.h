@@ -1,8 +1,8 @@
 #pragma once
 // The container that is about to start, from the runtime's data: the state on the hook's standard
 // input, and config.json in the bundle that the state names (OCI runtime specification). The
-// runtime writes both as root. Pods choose some of the content (mounts, annotations), and it is
-// used only as said here.
+// runtime writes both as root. Pods choose some of the content (mounts, annotations), which is used
+// only as described here.
 
 #include <sys/types.h>
 
@@ -16,7 +16,7 @@
 
 namespace tranche::hook {
 
-// The largest sizes that are read. A container with many annotations and mounts may need much.
+// The maximum sizes that are read. A container with many annotations and mounts may need much.
 inline constexpr std::size_t kLongestState = std::size_t{1} << 20U;
 inline constexpr std::size_t kLongestConfig = std::size_t{4} << 20U;
 
@@ -34,7 +34,7 @@ struct Container {
   bool operator==(const Container&) const = default;
 };
 // Parses the text of config.json in `bundle`. A tenant is a mount of <tenants>/<id> at any place,
-// because that is what the agent grants. `tenants`: every name of that folder, because runtimes
+// because that is what the agent grants. `tenants`: all names of that folder, because runtimes
 // write mount sources with symbolic links resolved. kInvalidArgument: not an OCI configuration.
 Result<Container> parse_config(std::string_view text, const std::filesystem::path& bundle,
                                std::span<const std::filesystem::path> tenants);

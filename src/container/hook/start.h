@@ -1,7 +1,7 @@
 #pragma once
 // Decides whether a container may start: finds its tenants, its image's preloaded libraries, and
-// whether the kernel must limit its memory. The hook tells the arbiter. If the kernel must limit
-// the memory, it waits until the kernel does (docs/decisions/0015-runtime-hook.md).
+// whether the kernel must limit its memory. The hook informs the arbiter. If the kernel must limit
+// the memory, the hook waits until it does (docs/decisions/0015-runtime-hook.md).
 
 #include <chrono>
 #include <filesystem>
@@ -15,9 +15,9 @@ namespace tranche::hook {
 
 struct Options {
   std::filesystem::path tenants;  // the agent's folder, on the host
-  // The longest wait of a container whose memory the kernel must limit.
+  // The longest wait for a container whose memory the kernel must limit.
   std::chrono::milliseconds patience{10000};
-  // The longest wait of a container that only has something to report.
+  // The longest wait for a container that only has something to report.
   std::chrono::milliseconds courtesy{1000};
 };
 

@@ -1,14 +1,14 @@
 #pragma once
-// What this process holds of device memory in arrays.
+// The device memory that this process holds in arrays.
 
 #include "interpose/cuda.h"
 
 namespace tranche::interpose {
 
-// The context has ended, and its arrays with it: what was charged for them is given back.
+// The context has ended, and its arrays with it: releases their charges.
 void end_arrays_of(Context context);
 
-// In a forked child: nothing of it is there.
+// In a forked child: discards all state.
 void forget_arrays();
 
 }  // namespace tranche::interpose

@@ -1,6 +1,6 @@
 #pragma once
-// What the usual way of a launch reads (gate.h): the open batch of a stream, and what a thread
-// knows of itself.
+// The data that the fast path of a launch reads (gate.h): the open batch of a stream, and each
+// thread's cached state.
 
 #include <atomic>
 #include <cstdint>
@@ -14,22 +14,22 @@ struct Batch {
   std::atomic<std::uintptr_t> key;  // of the stream, see stream_key; 0: free
   std::atomic<std::int64_t> left;   // ns that may still be launched
   std::atomic<std::uint32_t> launches;
-  std::atomic<const void*> what;  // that all its launches are of; tranche_mixed
+  std::atomic<const void*> what;  // function of all its launches; tranche_mixed
 };
 
-// What a thread knows of itself. In the thread's static block: the library is there from the start.
+// A thread's cached state. In the thread's static TLS block: the library is loaded from the start.
 struct Thread {
-  Batch* batch;  // that it launched into last
+  Batch* batch;  // the last one launched into
   std::uintptr_t
       default_key[2];  // of the current context's legacy and per-thread stream; 0: to be found
-  Context context;     // the current one; nullptr: to be asked
+  Context context;     // the current one; nullptr: ask
 };
-extern Batch no_batch;  // its key is none's
+extern Batch no_batch;  // its key matches no stream
 
-// C names, for the launches' usual way is written in assembly too (launch_amd64.S).
+// C names, because the fast path of launches is also written in assembly (launch_amd64.S).
 extern "C" {
 extern constinit thread_local Thread tranche_thread __attribute__((tls_model("initial-exec")));
-extern std::atomic<bool> tranche_is_gated;  // there is a tenant: work is counted at least
+extern std::atomic<bool> tranche_is_gated;  // there is a tenant: work is at least counted
 extern Estimates tranche_estimates;
 extern const char tranche_mixed;
 }

@@ -1,9 +1,9 @@
 #pragma once
-// What this process holds, by the address or handle that the driver gave: a hash table in shards,
-// each under its own lock, so that threads which allocate at once seldom meet and a lookup costs
-// the same at ten blocks and at fifty thousand.
+// What this process holds, keyed by the address or handle that the driver returned: a hash table in
+// shards, each with its own lock, so that threads which allocate concurrently rarely contend and a
+// lookup costs the same at ten blocks and at fifty thousand.
 //
-// Memory comes from mmap: malloc is the program's, and may be what called us.
+// Memory comes from mmap: malloc belongs to the program, and may be our caller.
 
 #include <sys/mman.h>
 
@@ -22,21 +22,22 @@ class Blocks {
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
 
-  // false: no memory for it. A key that is there already gets the new value; the old one is left in
-  // `displaced`, which is not touched otherwise.
+  // false: no memory for it. An existing key gets the new value; the old one is stored in
+  // `displaced`, which is otherwise unchanged.
   // By value: a small one stays in registers.
   bool put(std::uint64_t key, Value value, Value* displaced = nullptr) {
     Shard& shard = shard_of(key);
     const Guard guard(shard.lock);
     return shard.put(key, value, displaced);
   }
-  // Takes it out.
+  // Removes and returns the value.
   bool take(std::uint64_t key, Value& value) {
     Shard& shard = shard_of(key);
     const Guard guard(shard.lock);
     return shard.take(key, value);
   }
-  // Calls `change(Value&)` on it under its lock; what that returns, or false when it is not there.
+  // Calls `change(Value&)` on the value under its lock; returns its result, or false if there is no
+  // such key.
   template <class Change>
   bool with(std::uint64_t key, Change change) {
     Shard& shard = shard_of(key);
@@ -44,12 +45,13 @@ class Blocks {
     Entry* entry = shard.find(key);
     return entry != nullptr && change(entry->value);
   }
-  // Takes out every value that `is_one(const Value&)` names, and gives it to `then(key, value)`.
+  // Removes every value for which `is_one(const Value&)` is true, and passes it to `then(key,
+  // value)`.
   template <class IsOne, class Then>
   void take_all(IsOne is_one, Then then) {
     for (Shard& shard : shards_) {
       const Guard guard(shard.lock);
-      // What moves up when one is taken out comes from behind, and is looked at in its new place.
+      // The entry that moves into a gap comes from behind, and is examined in its new place.
       for (std::size_t i = 0; i < shard.capacity;) {
         Value value;
         const std::uint64_t key = shard.entries[i].key;
@@ -61,7 +63,7 @@ class Blocks {
       }
     }
   }
-  // Calls `change(Value&)` on every one, under its lock.
+  // Calls `change(Value&)` on every value, under its lock.
   template <class Change>
   void change_all(Change change) {
     for (Shard& shard : shards_) {
@@ -71,7 +73,7 @@ class Blocks {
       }
     }
   }
-  // In a forked child: nothing of it is there. The memory is left alone.
+  // In a forked child: discards all state. The memory is left alone.
   void reset() {
     for (Shard& shard : shards_) {
       shard.lock.reset();
@@ -91,12 +93,12 @@ class Blocks {
     std::size_t capacity = 0;  // a power of two
     std::size_t count = 0;
 
-    // Eight neighbours in memory are neighbours here: who allocates or frees in order finds the
-    // next one in the cache. More would pile up where two such rows meet.
+    // Eight neighbours in memory are neighbours here, so that a program which allocates or frees in
+    // order finds the next one in the cache. More would pile up where two such rows meet.
     std::size_t home(std::uint64_t key) const {
       return (mix(key >> kRow) << 3U | ((key >> kGrain) & 7U)) & (capacity - 1);
     }
-    // Where the key is, or would be; nullptr: there is no table yet.
+    // The key's actual or future place; nullptr: there is no table yet.
     Entry* place_of(std::uint64_t key) {
       if (capacity == 0) return nullptr;
       std::size_t i = home(key);
@@ -123,7 +125,7 @@ class Blocks {
       ++count;
       return true;
     }
-    // One wait for the memory of a row, and not one for each of its lines as they are put.
+    // One memory wait for a whole row, instead of one for each of its lines as they are filled.
     void prefetch_row(std::uint64_t key) const {
       const char* row = reinterpret_cast<const char*>(entries + (home(key) & ~std::size_t{7}));
       for (std::size_t line = 0; line < 8 * sizeof(Entry); line += 64) {
@@ -145,7 +147,7 @@ class Blocks {
       if (old != nullptr) munmap(old, before * sizeof(Entry));
       return true;
     }
-    // The gap is closed: what was pushed past it moves up.
+    // Closes the gap: entries that were pushed past it move up.
     bool take(std::uint64_t key, Value& value) {
       Entry* entry = find(key);
       if (entry == nullptr) return false;
@@ -171,7 +173,7 @@ class Blocks {
   }
   Shard& shard_of(std::uint64_t key) { return shards_[(mix(key >> kRow) >> 40U) % kShards]; }
 
-  static constexpr unsigned kGrain = 9;  // as the driver aligns; handles are closer, and few
+  static constexpr unsigned kGrain = 9;  // the driver's alignment; handles are closer, and few
   static constexpr unsigned kRow = kGrain + 3;
   static constexpr std::size_t kShards = 16;
   Shard shards_[kShards];

@@ -1,10 +1,10 @@
 #pragma once
-// What the gate needs of each context: events to measure with, and how the device's clock stands to
-// CLOCK_MONOTONIC. All of it is used under the gate's lock (gate.cpp).
+// The gate's state for each context: events to measure with, and the offset of the device's clock
+// to CLOCK_MONOTONIC. Only used under the gate's lock (gate.cpp).
 //
-// The driver tells time between two events alone. So a reference event is recorded in a stream of
-// our own, and taken to have happened when it was first seen to have; a later one is placed by what
-// the driver says lies between, and corrects the drift.
+// The driver only reports the time between two events. So a reference event is recorded in a stream
+// of our own, and assumed to have happened when it was first seen completed. A later event is
+// placed by its distance to the reference as the driver reports it, and corrects the drift.
 
 #include <cstdint>
 
@@ -15,8 +15,8 @@ namespace tranche::interpose {
 
 class ContextState {
  public:
-  // Of `context`; nullptr: there are too many, or the driver refuses. One object for each, until
-  // forget().
+  // The state of `context`; nullptr: there are too many, or the driver refuses. One object per
+  // context, until forget().
   static ContextState* of(Context context);
   static void forget(Context context);
   // `context` is the primary one of its device.
@@ -30,10 +30,10 @@ class ContextState {
       if (context->context_ != nullptr) look(*context);
     }
   }
-  // The primary context of `device` that is known here; nullptr: none.
+  // The known primary context of `device`; nullptr: none.
   static Context primary(int device);
 
-  // Of its device; looked up again as long as it cannot be told.
+  // The part of its device; looked up again until it is known.
   const Part* part() {
     if (part_->rule == Part::Rule::kUnknown) part_ = &part_of_device(device_);
     return part_;
@@ -44,7 +44,7 @@ class ContextState {
   void return_event(Event event);
   // Advances the clock's reference; never waits.
   void keep_time(std::uint64_t now);
-  // When an event that has happened did, CLOCK_MONOTONIC ns; `now` until that can be told.
+  // When a completed event happened, CLOCK_MONOTONIC ns; `now` until that is known.
   std::uint64_t time_of(Event event, std::uint64_t now) const;
 
  private:
@@ -61,14 +61,14 @@ class ContextState {
   unsigned event_count_ = 0;
   Event reference_ = nullptr;
   std::uint64_t reference_time_ = 0;
-  Event next_ = nullptr;  // recorded, not yet seen to have happened
+  Event next_ = nullptr;  // recorded, not yet seen completed
   std::uint64_t next_since_ = 0;
 };
 
-// ns between two events that have happened; 0 where the driver does not say.
+// ns between two completed events; 0 if the driver does not report it.
 std::uint64_t between(Event begin, Event end);
 
-// Makes `context` the calling thread's current one for as long as this object lives.
+// Makes `context` the calling thread's current one for this object's lifetime.
 class ScopedContext {
  public:
   explicit ScopedContext(Context context);
@@ -80,7 +80,7 @@ class ScopedContext {
   bool is_pushed_;
 };
 
-// The same for one after the other: switches only where it must.
+// The same for several contexts in turn: switches only if needed.
 class CurrentContext {
  public:
   CurrentContext() = default;
@@ -90,7 +90,7 @@ class CurrentContext {
   void be(Context context);
 
  private:
-  Context context_ = nullptr;  // nullptr: as it was
+  Context context_ = nullptr;  // nullptr: unchanged
 };
 
 }  // namespace tranche::interpose

@@ -1,7 +1,7 @@
 #pragma once
 // The driver API's types as far as the limiter looks into them (CUDA 13.5, x86-64 and aarch64
-// Linux; tests/limits/test_symbols.py compares). Pointers are `void*` in symbols.def: what lies
-// behind them is given its type where it is used.
+// Linux; tests/limits/test_symbols.py compares). Pointers are `void*` in symbols.def; they are cast
+// to their type where they are used.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ enum Status : int {  // CUresult
   kNotReady = 600,
 };
 
-// Stream handles that name no object.
+// Stream handles that do not refer to an object.
 inline constexpr std::uintptr_t kLegacyStream = 1;
 inline constexpr std::uintptr_t kPerThreadStream = 2;
 
@@ -32,7 +32,7 @@ struct Location {
 };
 inline constexpr int kLocationDevice = 1;
 inline constexpr int kLocationLocalityDomain = 6;  // a portion of a device's memory
-// The device whose memory that is; -1: none's.
+// The device that the memory belongs to; -1: none.
 constexpr int device_of(const Location& location) {
   if (location.type == kLocationDevice) return location.id;
   // There the union begins with one byte for the device.
@@ -49,7 +49,7 @@ struct Array3dDescriptor {
   int format;
   unsigned channels, flags;
 };
-// As they were before CUDA 3.2, with 32 bits.
+// The structures before CUDA 3.2, with 32 bits.
 struct OldArrayDescriptor {
   unsigned width, height;
   int format;
@@ -60,7 +60,7 @@ struct OldArray3dDescriptor {
   int format;
   unsigned channels, flags;
 };
-// Nothing is allocated for these: memory is mapped into them later.
+// These allocate nothing: memory is mapped into them later.
 inline constexpr unsigned kArraySparse = 0x40;
 inline constexpr unsigned kArrayDeferred = 0x80;
 inline constexpr unsigned kArrayCubemap = 0x4;

@@ -1,17 +1,17 @@
 #pragma once
-// The real driver's functions, by symbol, and which of our own stands before each.
+// The real driver's functions, by symbol, and which of our functions hooks each.
 //
-// Bound once, when a program first looks one of them up or calls one of ours (bind_cuda): until
-// then each member binds, and goes on in the real function. Where no driver is loaded, and for a
-// symbol that it does not have, a member answers CUDA_ERROR_NOT_INITIALIZED
-// (NVML_ERROR_UNINITIALIZED, NVML_ERROR_FUNCTION_NOT_FOUND). A forked child keeps the addresses:
-// the driver is where it was.
+// Bound once, when a program first looks one of them up or calls one of ours (bind_cuda); until
+// then each member first binds and then calls the real function. If no driver is loaded, or it
+// lacks the symbol, a member returns CUDA_ERROR_NOT_INITIALIZED (NVML_ERROR_UNINITIALIZED,
+// NVML_ERROR_FUNCTION_NOT_FOUND). A forked child keeps the addresses: the driver stays in
+// place.
 
 #include <dlfcn.h>
 
 #include "interpose/cuda.h"
 
-// Our functions, under the driver's names: what the library exports.
+// Our functions under the driver's names: the library's exports.
 #pragma GCC visibility push(default)
 extern "C" {
 using tranche::interpose::CUdeviceptr;
@@ -61,31 +61,31 @@ struct Nvml {
 };
 extern Nvml nvml;
 
-// Finds the library that is loaded; `handle`: of it or of what depends on it, where the program
-// gave one, else nullptr. false: it is not loaded. Cheap once it has been found.
+// Finds the loaded library; `handle`: its handle or that of a dependent, if the program gave one,
+// else nullptr. false: it is not loaded. Cheap once found.
 bool bind_cuda(void* handle);
 bool bind_nvml(void* handle);
 bool is_cuda_bound();
-// In a forked child: the addresses stay, the lock of a thread that is not there does not.
+// In a forked child: keeps the addresses, and resets the lock, whose owner may not exist here.
 void forget_driver();
 
-// The function of the bound library that a program wants which was given `found`: itself, or, where
-// that is of another copy of the library, the one of this name. A second copy has contexts and
-// memory of its own, which nobody would count.
+// The bound library's function for a lookup that returned `found`: itself or, if it belongs to
+// another copy of the library, the function of this name. A second copy has its own contexts and
+// memory, which would go uncounted.
 void* cuda_function(void* found, const char* name);
 void* nvml_function(void* found, const char* name);
 
-// What stands before the real function `address`; nullptr: nothing does.
+// Our hook for the real function `address`; nullptr: there is none.
 void* hook_of(void* address);
 // Whether `address` is one of our own functions.
 bool is_ours(void* address);
-// Whether something stands before the driver's function `name`, as cuGetProcAddress names them.
+// Whether the driver's function `name` is hooked, by its name in cuGetProcAddress.
 bool is_hooked_name(const char* name);
-// Asks the driver for each interface of `name` that we know, and remembers what it answered: it may
-// have answered other addresses than dlsym did.
+// Asks the driver for each interface of `name` that we know, and remembers the answers: they may
+// differ from dlsym's addresses.
 void learn(const char* name, std::uint64_t flags);
 
-// The C library's own, found without asking it.
+// The C library's own functions, found without calling it.
 struct Loader {
   void* (*dlsym)(void*, const char*);
   void* (*dlvsym)(void*, const char*, const char*);

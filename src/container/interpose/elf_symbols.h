@@ -1,10 +1,10 @@
 #pragma once
-// Functions of the libraries that are loaded, found in the libraries' own tables.
+// Finds functions of loaded libraries in the libraries' own symbol tables.
 //
-// dlsym is ours and cannot be asked for itself, and versions of what is looked for differ between C
-// libraries. of_libc() calls no function of any other library: it is needed at a program's first
-// dlsym, and the runtime of a sanitizer makes that one before strcmp and dl_iterate_phdr, which it
-// stands before, can be called.
+// dlsym is ours and cannot be used to find itself, and symbol versions differ between C libraries.
+// of_libc() calls no function of any other library: it is needed at a program's first dlsym. A
+// sanitizer's runtime makes that call before strcmp and dl_iterate_phdr, which it intercepts, can
+// be called.
 
 #include <elf.h>
 #include <link.h>
@@ -13,15 +13,15 @@
 
 namespace tranche::interpose {
 
-// The address of `symbol`, as new programs bind to it, in the object that was loaded at `base` and
-// has this dynamic section. nullptr: it defines no such function.
+// The address of `symbol`, as new programs bind to it, in the object that was loaded at `base` with
+// this dynamic section. nullptr: it defines no such function.
 void* symbol_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* symbol);
 
-// `symbol` of the C library, whose parts were several before glibc 2.34 (libdl, libpthread).
-// nullptr: no part of it that is loaded has one.
+// `symbol` of the C library, which consisted of several parts before glibc 2.34 (libdl,
+// libpthread). nullptr: no loaded part has one.
 void* of_libc(const char* symbol);
 
-// A loaded object's tables; without symbols: of none.
+// A loaded object's tables; no symbols: no object.
 struct Object {
   ElfW(Addr) base = 0;
   const ElfW(Sym) * symbols = nullptr;
@@ -30,17 +30,17 @@ struct Object {
   const std::uint32_t* gnu_hash = nullptr;
   const std::uint32_t* hash = nullptr;
 };
-// That of the object that `inside` is in, for several of its symbols. Asks the loader, and so waits
-// for a library that is being loaded.
+// The object that contains `inside`, to look up several of its symbols. Asks the loader, and so
+// waits for a library that is being loaded.
 Object object_of(const void* inside);
 void* symbol_of(const Object& object, const char* symbol);
 
-// The file of the loaded object that `inside` is in, as the loader names it; nullptr: of none. The
-// loader's dladdr would look at every symbol of it first.
+// The file of the loaded object that contains `inside`, as named by the loader; nullptr: none. The
+// loader's dladdr would scan all of its symbols first.
 const char* file_of(const void* inside);
 
-// Whether the objects that begin at these addresses call themselves the same (DT_SONAME): copies of
-// one library, wherever they lie and in whichever name space they were loaded.
+// Whether the objects loaded at these addresses have the same DT_SONAME: copies of one library,
+// wherever they are and in whichever namespace they were loaded.
 bool has_same_soname(const void* one, const void* other);
 
 }  // namespace tranche::interpose

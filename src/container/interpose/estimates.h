@@ -1,12 +1,12 @@
 #pragma once
-// What a launch of each function takes, as it was measured: GPU time in nanoseconds, by the
-// function's (or the executable graph's) handle.
+// The measured cost of one launch of each function: GPU time in nanoseconds, by the handle of the
+// function or the executable graph.
 //
-// A pair of events around a launch spans what others had of the GPU meanwhile, so the small
+// A pair of events around a launch includes other processes' GPU time meanwhile, so the small
 // measurements are the true ones: an estimate falls at once and rises slowly. A function that was
-// never measured counts as kUnknown, which is measured alone, because it is more than any batch.
+// never measured counts as kUnknown and is measured alone, because that exceeds any batch.
 //
-// Handles that share a place drive each other out: no more than a measurement is lost.
+// Handles that share a place evict each other: at most a measurement is lost.
 
 #include <atomic>
 #include <cstddef>
@@ -43,7 +43,7 @@ class Estimates {
     entry.ns.store(after, std::memory_order_relaxed);
   }
 
-  // One launch took `ns` of a time that several had together: as a mean of such.
+  // One launch took `ns` out of a time shared by several: an estimated mean.
   void approach(const void* what, std::uint64_t ns) {
     const Entry& entry = entries_[place(what)];
     const std::uint32_t least = ns < kLeast     ? kLeast
@@ -57,7 +57,7 @@ class Estimates {
     }
   }
 
-  // It took at most so long.
+  // It took at most `ns`.
   void bound(const void* what, std::uint64_t ns) {
     if (ns < of(what)) learn(what, ns);
   }
@@ -66,7 +66,7 @@ class Estimates {
   static constexpr std::size_t kEntries = 4096;
   static constexpr std::uint32_t kLongest = 4'000'000'000;
   static constexpr std::uint32_t kLeast = 1000;  // of a mean: no launch is free
-  // launch_amd64.S reads them.
+  // launch_amd64.S reads this layout.
   struct Entry {
     std::atomic<const void*> what{nullptr};
     std::atomic<std::uint32_t> ns{0};

@@ -1,9 +1,9 @@
 #pragma once
-// A process's first context on a device. What it takes cannot be looked at as for later ones
-// (untold.h), for free memory can be asked of a context alone. Until NVML has told of it a guess
-// stands for it in the process's slot, so that siblings which begin at the same moment see it. Who
-// finds no room meanwhile waits for NVML (let_go.h), and is refused by what is true then: a guess
-// refuses nobody.
+// A process's first context on a device. Its memory cannot be measured like that of later ones
+// (untold.h), because free memory can only be queried in a context. Until NVML has reported it, a
+// guess in the process's slot stands in for it, so that siblings which start at the same moment see
+// it. A process that finds no room meanwhile waits for NVML (let_go.h), and is refused only on true
+// values: a guess refuses nobody.
 
 #include <cstdint>
 
@@ -13,16 +13,16 @@ namespace tranche::interpose {
 
 class FirstContext {
  public:
-  // Before it is made. Waits for NVML where that could make room, at most kToldLongest. Nothing is
-  // guessed for nullptr, where there is no limit, and where nobody reads NVML.
+  // Call before it is created. Waits for NVML if that could make room, at most kToldLongest.
+  // Nothing is guessed for nullptr, without a limit, or if nobody reads NVML.
   explicit FirstContext(const Part* part);
   FirstContext(const FirstContext&) = delete;
   FirstContext& operator=(const FirstContext&) = delete;
   ~FirstContext();
 
-  // What it is taken to take, to be charged. Once only.
+  // Charges the guessed size. Only once.
   void charge();
-  // It was made: the charge stays until NVML has told.
+  // It was created: the charge stays until NVML has reported it.
   void made();
 
  private:

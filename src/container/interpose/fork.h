@@ -1,25 +1,25 @@
 #pragma once
-// A child of the program begins anew: it has no registration, no thread of ours, and no driver
-// until it makes one. What it finds is its parent's: the slot in which the parent's memory is
-// counted, and locks that threads may have held which it does not have.
+// Handles forks. A child of the program starts afresh: it has no registration, no thread of ours,
+// and no driver until it initialises one. It inherits its parent's state: the slot in which the
+// parent's memory is counted, and locks that threads may have held which do not exist in the child.
 //
-// fork() tells us. _Fork(), a program's own clone() and what older C libraries do in vfork()'s
-// place do not, so a page says whether its process is the one that wrote it: the kernel empties it
-// in every copy of the memory (MADV_WIPEONFORK, Linux 4.14). A child that shares its parent's
-// memory (vfork) shares the state too, and until it has called exec it is that process as far as
-// CUDA goes.
+// fork() notifies us. _Fork(), a program's own clone() and what older C libraries use for vfork()
+// do not, so a page records whether its process is the one that wrote it: the kernel clears it in
+// every copy of the memory (MADV_WIPEONFORK, Linux 4.14). A child that shares its parent's memory
+// (vfork) shares the state too, and until it calls exec it is that process as far as CUDA is
+// concerned.
 
 namespace tranche::interpose {
 
-// From now on: called when there is something for the first time that a child must not go on with.
-// Programs that use no GPU are not watched. Once; later calls do nothing.
+// Starts watching: called when there is state for the first time that a child must not reuse.
+// Programs that use no GPU are not watched. Later calls do nothing.
 void watch_for_forks();
 
-// In a child that nobody told of: forgets what was its parent's. Otherwise it takes two loads. For
-// where state is looked up, and time matters less than in a launch.
+// In a child created without notification: forgets the parent's state. Otherwise costs two loads.
+// For state lookups, where time is less critical than in a launch.
 void begin_anew_if_forked();
 
-// Forgets what was the parent's, all of it (begin_anew.cpp). For the two above.
+// Forgets all of the parent's state (begin_anew.cpp). For the two above.
 void begin_anew();
 
 }  // namespace tranche::interpose

@@ -1,5 +1,5 @@
 #pragma once
-// What is charged for one allocation.
+// The charge of one allocation.
 
 #include <cstdint>
 
@@ -8,11 +8,12 @@
 
 namespace tranche::interpose {
 
-// As small as it can be: at fifty thousand blocks the cache is what a lookup costs.
+// As small as possible: at fifty thousand blocks the cache determines the cost of a lookup.
 class Held {
  public:
   Held() = default;
-  // `part` is a tenant's. `context`: whose end gives it back; nullptr: it outlives contexts.
+  // `part` must be a tenant's. `context`: the charge is released when it ends; nullptr: it outlives
+  // contexts.
   Held(const Part& part, std::uint64_t bytes, Context context)
       : word_((bytes & kMost) | std::uint64_t{part.number} << kBytes), context_(context) {}
 

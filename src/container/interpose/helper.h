@@ -1,9 +1,9 @@
 #pragma once
-// The library's one thread, in processes that have a tenant and use the GPU: it reports work that
-// has ended, closes batches that stand, and registers again when the arbiter has been replaced. It
-// sleeps while there is no work, but for a look each second.
+// The library's single thread, in processes that have a tenant and use the GPU: it reports finished
+// work, closes idle batches, and registers again when the arbiter has been replaced. It sleeps
+// while there is no work, except for a check every second.
 //
-// What it does is handed in: the gate calls the helper, so the helper cannot know the gate.
+// Its tasks are passed in: the gate calls the helper, so the helper cannot depend on the gate.
 
 namespace tranche::interpose {
 
@@ -13,7 +13,7 @@ struct HelperTasks {
   void (*each_second)();
 };
 
-// Once; later calls do nothing. Where no thread can be made, those that wait do its work.
+// Later calls do nothing. If no thread can be created, waiting threads do its work.
 void start_helper(const HelperTasks& tasks);
 // There is work to look after.
 void call_helper();

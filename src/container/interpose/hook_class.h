@@ -1,27 +1,27 @@
 #pragma once
-// What the limiter has to do with a function of the driver API; the list is hooks.def.
+// How the limiter handles a function of the driver API; the list is hooks.def.
 
 #include <cstdint>
 
 namespace tranche::interpose {
 
 enum class HookClass : std::uint8_t {
-  kLookup,      // answers with other functions
-  kAlloc,       // takes device memory
-  kFree,        // gives it back
-  kImport,      // opens what another process holds
+  kLookup,      // returns other functions
+  kAlloc,       // allocates device memory
+  kFree,        // frees it
+  kImport,      // opens memory of another process
   kHostMemory,  // pinned host memory
   kLaunch,      // kernels and graphs
   kCopy,        // copies and fills
-  kContext,     // which device a thread works on
+  kContext,     // sets the device that a thread works on
   kCode,        // modules and libraries
-  kView,        // tells how large the device is
+  kView,        // reports the size of the device
   kCapture,     // stream capture
-  kGraph,       // graphs in the making
+  kGraph,       // graphs under construction
   kStream,      // end of a stream
   kWait,        // waits for the device
-  kStreamWait,  // has a stream wait for what may be no work of this process
-  kPass,        // nothing
+  kStreamWait,  // makes a stream wait for work that may belong to another process
+  kPass,        // nothing to do
 };
 
 }  // namespace tranche::interpose

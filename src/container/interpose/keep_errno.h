@@ -1,5 +1,5 @@
 #pragma once
-// errno is the program's: no call of CUDA's or NVML's says anything by it.
+// errno belongs to the program: no CUDA or NVML call reports anything in it.
 
 #include <errno.h>
 

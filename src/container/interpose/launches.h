@@ -1,9 +1,9 @@
 #pragma once
-// What launches.cpp keeps: how much memory a graph takes when it is uploaded or launched.
+// State of launches.cpp: how much memory a graph takes when it is uploaded or launched.
 
 namespace tranche::interpose {
 
-// In a forked child: nothing of it is there.
+// In a forked child: discards all state.
 void forget_graphs();
 
 }  // namespace tranche::interpose

@@ -1,14 +1,14 @@
 #pragma once
-// Memory that was exported and is let go here. It is there as long as anybody holds it: an import
-// in this process or another one, a descriptor. The driver tells the exporter nothing of that, and
-// an importer cannot know whose memory it has. So nobody is charged for an import: workers of one
-// tenant that share memory would be charged twice. NVML counts it at its maker as long as that one
-// has it, and then at a process that imported it.
+// Memory that was exported and is released here. It exists as long as anyone holds it: an import in
+// this process or another one, or a descriptor. The driver does not report this to the exporter,
+// and an importer cannot know whose memory it has. So imports are not charged: workers of one
+// tenant that share memory would be charged twice. NVML counts it for its creator as long as that
+// one has it, and then for a process that imported it.
 //
-// So what is let go stays charged until NVML has told who holds it now (three readings). Meanwhile
-// the slot says that it is let go (wire.h), and the arbiter does not take it for this process's: if
-// others hold it, it becomes `outside` before the charge goes. Who finds no room waits for that.
-// Where nobody reads NVML the charge goes after kToldLongest.
+// So released memory stays charged until NVML has reported who holds it now (three readings).
+// Meanwhile the slot marks it as released (wire.h), and the arbiter does not count it for this
+// process: if others hold it, it becomes `outside` before the charge is released. A process that
+// finds no room waits for that. If nobody reads NVML the charge is released after kToldLongest.
 
 #include <cstdint>
 
@@ -16,19 +16,20 @@
 
 namespace tranche::interpose {
 
-// How NVML is waited for.
-inline constexpr std::uint64_t kToldLongest = 2'000'000'000;  // ns that NVML is waited for
+// Timing of waits for NVML.
+inline constexpr std::uint64_t kToldLongest = 2'000'000'000;  // ns, longest wait for NVML
 inline constexpr std::uint64_t kAskNvmlEvery = 100'000'000;   // ns
 inline constexpr std::uint64_t kToldNap = 5'000'000;          // ns
-// One may be under way, and two have to agree.
+// One may be in progress, and two have to agree.
 inline constexpr std::uint32_t kReadingsThatTell = 3;
 
-// One wait for NVML. Who waits takes turns until it is told, or until nobody tells any more.
+// One wait for NVML. The waiting thread takes turns until NVML has reported, or nothing reports any
+// more.
 class WaitForNvml {
  public:
   WaitForNvml();
-  bool is_over() const;  // nobody has told for kToldLongest
-  // Asks NVML from time to time, gives back what it has told of, and naps.
+  bool is_over() const;  // nothing was reported for kToldLongest
+  // Requests an NVML reading from time to time, releases what was reported, and naps.
   void take_turn();
 
  private:
@@ -36,16 +37,16 @@ class WaitForNvml {
   std::uint64_t asked_ = 0;  // ns; 0: not yet
 };
 
-// Instead of give_back(): `bytes` charged to the part were exported, and are let go.
+// Instead of give_back(): `bytes` charged to the part were exported, and are released now.
 void give_back_once_told(const Part& part, std::uint64_t bytes);
-// Gives back what NVML has told of. true: there is more.
+// Releases the charges that NVML has reported on. true: there are more.
 bool settle_let_go();
-// Whether a process of the tenant has let go of something there that NVML has not told of.
+// Whether a process of the tenant has released memory there that NVML has not reported on.
 bool is_untold(const Part& part);
-// Waits for NVML where that could make room for `bytes`, at most kToldLongest. true: it told.
+// Waits for NVML if that could make room for `bytes`, at most kToldLongest. true: it reported.
 bool wait_for_let_go(const Part& part, std::uint64_t bytes);
 
-// In a forked child: nothing of it is there.
+// In a forked child: discards all state.
 void forget_let_go();
 
 }  // namespace tranche::interpose

@@ -1,7 +1,8 @@
 #pragma once
-// A mutex of one word, of this process alone: no library's, for the C library's own moved between
-// versions. A thread that ends inside keeps it; only its own process suffers. Reset in a forked
-// child (fork.cpp), which may have been copied while another thread was inside.
+// A one-word mutex, private to this process. Not a library's, because the C library's own moved
+// between versions. A thread that ends while holding it never releases it; only its own process
+// suffers. Reset in a forked child (fork.cpp), which may have been copied while another thread held
+// it.
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -38,16 +39,16 @@ class Lock {
       syscall(SYS_futex, &word_, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
     }
   }
-  // In a child that has no other thread.
+  // In a child without other threads.
   void reset() { word_.store(0, std::memory_order_relaxed); }
 
  private:
   std::atomic<std::uint32_t> word_{0};
 };
 
-// For what is held for some instructions and seldom waited for. It is left by a plain store: a lock
-// that wakes those who sleep must look for them in one step, which costs as much as the taking. Who
-// waits looks again after naps, so that a holder of lower priority gets to run.
+// For locks held for a few instructions and rarely contended. It is released by a plain store: a
+// lock that wakes sleepers must check for them atomically, which costs as much as acquiring it.
+// Waiters check again after naps, so that a holder of lower priority gets to run.
 class SpinLock {
  public:
   constexpr SpinLock() = default;
@@ -59,11 +60,11 @@ class SpinLock {
     wait();
   }
   void unlock() { is_held_.store(false, std::memory_order_release); }
-  // In a child that has no other thread.
+  // In a child without other threads.
   void reset() { is_held_.store(false, std::memory_order_relaxed); }
 
  private:
-  static constexpr unsigned kLooks = 200;  // without a nap
+  static constexpr unsigned kLooks = 200;  // checks before the first nap
   static constexpr std::uint64_t kNap = 20'000;
 
   [[gnu::noinline, gnu::cold]] void wait() {

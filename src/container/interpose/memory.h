@@ -1,6 +1,6 @@
 #pragma once
-// What this process holds of device memory, beyond pools (pools.h): allocations, and physical
-// memory that is mapped. Arrays (arrays.h) are kept in the same way.
+// The device memory that this process holds besides pools (pools.h): allocations, and mapped
+// physical memory. Arrays (arrays.h) are handled in the same way.
 
 #include "interpose/blocks.h"
 #include "interpose/cuda.h"
@@ -10,12 +10,12 @@
 
 namespace tranche::interpose {
 
-// Takes `bytes` of the part; false: there is no room. give_back() (tenants.h) is its opposite.
+// Charges `bytes` of the part; false: there is no room. give_back() (tenants.h) reverses it.
 bool take(const Part& part, std::uint64_t bytes);
 
-// Charges `bytes` to `part`, has the driver allocate (`call`, a CUresult; it leaves the key in
-// `key`), and keeps the record under that key; or CUDA_ERROR_OUT_OF_MEMORY. `undo` gives the
-// driver's memory back where there is no memory for the record.
+// Charges `bytes` to `part`, makes the driver allocate (`call`, a CUresult; it stores the key in
+// `key`), and records it under that key; or CUDA_ERROR_OUT_OF_MEMORY. `undo` frees the driver's
+// memory if there is no memory for the record.
 template <class Call, class Key, class Undo>
 int allocate(Blocks<Held>& blocks, const Part* part, std::uint64_t bytes, Call call, Key key,
              Undo undo) {
@@ -26,7 +26,7 @@ int allocate(Blocks<Held>& blocks, const Part* part, std::uint64_t bytes, Call c
     give_back(*part, bytes);
     return status;
   }
-  // Whatever was known there has gone by a way that was not seen: the driver gave the place anew.
+  // A previous record at this place was freed in an unseen way: the driver has reused the place.
   Held gone;
   const bool is_kept = blocks.put(key(), {*part, bytes, known_context()}, &gone);
   if (gone.is_any()) give_back(gone.part(), gone.bytes());
@@ -36,7 +36,7 @@ int allocate(Blocks<Held>& blocks, const Part* part, std::uint64_t bytes, Call c
   return kOutOfMemory;
 }
 
-// The record goes first: once the driver has the memory back, another thread may get it.
+// The record is removed first: once the driver has the memory back, another thread may get it.
 template <class Call>
 int deallocate(Blocks<Held>& blocks, std::uint64_t key, Call call) {
   Held held;
@@ -51,7 +51,7 @@ int deallocate(Blocks<Held>& blocks, std::uint64_t key, Call call) {
   return status;
 }
 
-// The current context's device, registered with the arbiter where that is still to be done.
+// The current context's device, registered with the arbiter if not done yet.
 const Part* part_to_charge();
 const Part* part_to_charge(int device);
 
@@ -60,14 +60,14 @@ inline void end_of(Blocks<Held>& blocks, Context context) {
                   [](std::uint64_t, const Held& held) { give_back(held.part(), held.bytes()); });
 }
 
-// Physical memory that something holds which is not seen here: it may outlive its handles and
-// mappings (let_go.h).
+// Physical memory whose holder is not seen here: it may outlive its handles and mappings
+// (let_go.h).
 void note_held_elsewhere(std::uint64_t handle);
 
-// The context has ended, and its memory with it: what was charged for it is given back.
+// The context has ended, and its memory with it: releases their charges.
 void end_memory_of(Context context);
 
-// In a forked child: nothing of it is there.
+// In a forked child: discards all state.
 void forget_memory();
 
 }  // namespace tranche::interpose

@@ -1,8 +1,8 @@
 #pragma once
-// What the functions of NVML that tell of memory, processes and utilisation have in common: which
-// part of a device this container has, and which processes are its own.
+// Common parts of the NVML functions that report memory, processes and utilisation: which part of a
+// device this container has, and which processes are its own.
 //
-// NVML's structures as its ABI has them (nvml.h): only what is changed or looked at here.
+// NVML's structures as in its ABI (nvml.h): only what is changed or read here.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,14 +33,14 @@ View view_of_handle(void* device);
 // Whether NVML's process `pid` is this container's.
 bool is_own(const View& view, unsigned pid);
 
-// Room for what NVML lists, not on the thread's stack. Pages that are not used take nothing.
+// Buffer for NVML's lists, not on the thread's stack. Unused pages take no memory.
 class Scratch {
  public:
   explicit Scratch(size_t bytes);
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch();
-  // nullptr: there is no memory.
+  // nullptr: out of memory.
   template <class T>
   T* as() const {
     return static_cast<T*>(memory_);
@@ -51,7 +51,7 @@ class Scratch {
   void* memory_;
 };
 
-// Keeps the container's own of `count` entries; how many these are.
+// Keeps the container's own of `count` entries; returns how many these are.
 template <class Entry>
 unsigned keep_own(const View& view, Entry* entries, unsigned count) {
   const Uncancelled uncancelled;
@@ -62,8 +62,8 @@ unsigned keep_own(const View& view, Entry* entries, unsigned count) {
   return kept;
 }
 
-// The same with what a function of NVML listed. Lists hold the processes of every tenant of the
-// device; a container is shown its own.
+// The same for the result of an NVML list function. Lists contain the processes of every tenant of
+// the device; a container is shown only its own.
 template <class Entry>
 int keep_own(int status, void* device, void* count, void* list) {
   if (status != kNvmlSuccess || count == nullptr || list == nullptr) return status;

@@ -1,11 +1,11 @@
 #pragma once
-// A descriptor of ours in somebody else's program. Its number is the program's to close with all it
-// does not know (closefrom, daemon(), a shell's redirections) and to use for a file of its own, and
-// a child of the program may do so too. So before each use it is looked whether the number is still
-// that of the same file; what is not ours is neither written nor closed, and counts as lost.
+// A descriptor of ours in someone else's program. The program may close its number along with
+// others it does not know (closefrom, daemon(), a shell's redirections) and reuse it for its own
+// file, and so may its children. So before each use it is checked that the number still refers to
+// the same file; otherwise it is neither written nor closed, and counts as lost.
 //
-// It stands at a high number where the program allows one. Programs that close and open again get
-// the numbers that they would get without us.
+// It uses a high number if the program allows one. Programs that close and open again get the same
+// numbers as without us.
 //
 // Not thread-safe.
 
@@ -13,13 +13,13 @@
 
 namespace tranche::interpose {
 
-// Which file is open under a number.
+// Identifies the file open under a number.
 struct OpenFile {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   bool operator==(const OpenFile&) const = default;
 };
-// Nothing's, where nothing is open there.
+// Empty if nothing is open there.
 OpenFile open_file(int fd);
 
 class OwnDescriptor {
@@ -29,9 +29,9 @@ class OwnDescriptor {
   OwnDescriptor& operator=(const OwnDescriptor&) = delete;
   ~OwnDescriptor() { close(); }
 
-  // Takes the place of what was there. `fd` is closed where another number was found for it.
+  // Replaces the current one. `fd` is closed if another number was found for it.
   void take(int fd);
-  // -1: there is none, or none any more.
+  // -1: there is none, or no longer.
   int get() const;
   // Whether there was one that this process was not asked to close.
   bool is_kept() const { return number_ >= 0; }

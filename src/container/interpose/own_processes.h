@@ -1,12 +1,12 @@
 #pragma once
-// Whether a process that NVML names is of this container, where no arbiter tells.
+// Whether a process that NVML lists belongs to this container, when no arbiter tells.
 //
-// NVML names processes by ids of the caller's process name space, or (older drivers) of the node's,
-// and those of other containers with them. A process that can be seen under such an id is of this
-// container if it is in this process's mount name space, or has the same tenant's folder mounted in
-// its own: two containers never share these, whatever else they share (hostPID,
-// shareProcessNamespace). Where /proc does not let that be seen, for the process is another user's,
-// its control groups are compared instead. In doubt it is a stranger.
+// NVML lists processes by pids of the caller's pid namespace or (older drivers) the node's,
+// including those of other containers. A process visible under such a pid belongs to this container
+// if it is in this process's mount namespace, or has the same tenant's folder mounted in its own:
+// two containers never share these, whatever else they share (hostPID, shareProcessNamespace). If
+// /proc does not show that, because the process belongs to another user, its control groups are
+// compared instead. In doubt it is a foreign process.
 
 namespace tranche::interpose {
 

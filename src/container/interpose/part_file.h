@@ -1,16 +1,16 @@
 #pragma once
-// What this container was promised of a device, as the agent wrote it beside the arbiter's socket
-// (limit/part_format.h). For what is shown while no arbiter has answered; nothing is enforced by
-// it, for a container with the rights to do so can mount another file there.
+// The part of a device promised to this container, as the agent wrote it next to the arbiter's
+// socket (limit/part_format.h). Used for memory views while no arbiter has answered. It enforces
+// nothing, because a container with the rights to do so can mount another file there.
 //
-// Libc alone; never waits. Read anew each time: the agent replaces the file.
+// Only libc; never blocks. Read again each time: the agent replaces the file.
 
 #include <cstdint>
 
 namespace tranche::interpose {
 
 enum class Promise : std::uint8_t {
-  kUnreadable,  // there is no such file (an agent of an earlier release), or it is not one of these
+  kUnreadable,  // there is no such file (an agent of an earlier release), or it has another format
   kNoPart,      // it has no line for the device
   kPart,
 };

@@ -1,10 +1,10 @@
 #pragma once
-// Memory that was freed in stream order: it is held until its stream gets there, and charged as
-// long. An event behind the free says when that is. Who finds no room looks (settle_frees), and so
+// Memory freed in stream order: it is held, and charged, until its stream gets there. An event
+// after the free shows when that is. A thread that finds no room checks them (settle_frees), and so
 // does the helper's thread while there are any.
 //
-// Memory of pools is charged by what its pool has reserved, so of a pool's pieces only those are
-// kept here whose pool may be destroyed before the stream gets to them.
+// Memory of pools is charged by what its pool has reserved, so pieces of a pool are only kept here
+// if the pool may be destroyed before the stream gets to them.
 
 #include <cstdint>
 
@@ -16,24 +16,24 @@ namespace tranche::interpose {
 
 struct PendingFree {
   Held held{};           // what is charged for it
-  void* pool = nullptr;  // its piece: charged with the pool, as long as that is there
+  void* pool = nullptr;  // its piece: charged with the pool, as long as the pool exists
   std::uint64_t piece_bytes = 0;
 };
 
-// The driver took the free; `twin`: stream 0 is the thread's own. false: when the stream gets there
-// cannot be told (the context is broken, or no memory).
+// The driver accepted the free; `twin`: stream 0 means the thread's own. false: cannot determine
+// when the stream gets there (the context is broken, or out of memory).
 bool free_when_reached(const PendingFree& free, Stream stream, bool twin);
-// Gives back what streams have got to.
+// Releases the charges of frees that streams have reached.
 void settle_frees();
 bool has_pending_frees();
 
-// The pool is destroyed. What of its pieces is pending is charged by itself from now on, at most
-// `charged` together; what that comes to.
+// The pool is destroyed. Its pending pieces are charged separately from now on, at most `charged`
+// together; returns the total.
 std::uint64_t take_frees_of_pool(const void* pool, const Part& part, std::uint64_t charged);
 
-// The context has ended: its events with it, and its memory.
+// The context has ended, with its events and memory.
 void end_frees_of(Context context);
-// Around what may end contexts: no event is asked for meanwhile.
+// Held around calls that may end contexts: no event is queried meanwhile.
 class FreesPaused {
  public:
   FreesPaused();

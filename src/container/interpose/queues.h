@@ -1,10 +1,10 @@
 #pragma once
-// The streams that this process works in: for each the batch that is open and those that have not
-// ended. Used under the gate's lock (gate.cpp), but for what `passes` (gate.h) reads of a batch.
+// The streams that this process works in: for each, the open batch and those that have not ended.
+// Used under the gate's lock (gate.cpp), except for what `passes` (gate.h) reads of a batch.
 //
-// There is a place for every stream that is likely to be: work without one would not be measured.
-// Places never move and are never given back, for threads remember the one that they used last.
-// Memory comes from mmap: malloc is the program's, and may be what called us.
+// There is a place for every stream that is likely to exist: work without one would not be
+// measured. Places never move and are never freed, because threads remember the one that they used
+// last. Memory comes from mmap: malloc belongs to the program, and may be our caller.
 
 #include <cstdint>
 
@@ -13,16 +13,16 @@
 
 namespace tranche::interpose {
 
-// A batch that was closed and has not ended.
+// A closed batch that has not ended.
 struct Pair {
   Pair* next;
   Event begin;
   Event end;
   std::uint64_t asked;
   std::uint32_t launches;
-  bool is_loose;  // its end was recorded when the stream had run dry
+  bool is_loose;  // its end was recorded after the stream had run dry
   const void* what;
-  std::uint64_t late;  // when a thread that was held up came back from the driver; 0: none was
+  std::uint64_t late;  // when a delayed thread came back from the driver; 0: no delay
 };
 
 struct Queue {
@@ -31,16 +31,16 @@ struct Queue {
   Stream stream;
   bool twin;
   bool is_open;
-  bool is_gone;             // the stream is; the place is free once nothing is pending
-  bool is_listed;           // among those at work
+  bool is_gone;    // the stream no longer exists; the place is free once nothing is pending
+  bool is_listed;  // in the list of active ones
   std::uint32_t launching;  // threads between the gate and the driver
-  std::uint64_t serial;     // of the open batch, among all
+  std::uint64_t serial;     // of the open batch, over all streams
   Event begin;              // of the open batch
   std::int64_t quantum;
   std::uint64_t first;  // asked for when it was opened
   std::uint64_t opened;
-  std::uint64_t late;   // as in a pair
-  std::uint64_t since;  // when the oldest work that has not ended began; 0: not known to have
+  std::uint64_t late;   // see Pair
+  std::uint64_t since;  // when the oldest unfinished work began; 0: not known to have begun
   Pair* oldest;         // of those that have not ended
   Pair* newest;
   unsigned count;
@@ -51,40 +51,40 @@ struct Queue {
 
 inline Queue& queue_of(Batch& batch) { return reinterpret_cast<Queue&>(batch); }
 
-inline constexpr unsigned kPending = 64;  // batches of one stream that have not ended
+inline constexpr unsigned kPending = 64;  // unfinished batches of one stream
 
 inline bool is_idle(const Queue& queue) { return !queue.is_open && queue.count == 0; }
 
 // By its stream's key; nullptr: it has no place.
 Queue* find_queue(std::uintptr_t key);
-// A place for a stream that has none: a new one, or that of a stream with nothing under way.
-// nullptr: all are at work, or there is no memory. Everything in it is zero but the key.
+// A place for a new stream: a new one, or that of an idle stream. nullptr: all are active, or out
+// of memory. Everything in it except the key is zero.
 Queue* take_queue(std::uintptr_t key);
-// The stream is no more: another one may get its key.
+// The stream no longer exists: another one may get its key.
 void forget_key(Queue& queue);
-// Nothing is under way in it.
+// It has no work in progress.
 void free_queue(Queue& queue);
 
-// It has an open batch, or some that have not ended.
+// It has an open or unfinished batch.
 void list_at_work(Queue& queue);
 bool is_anything_at_work();
-// Calls `look(queue)` for those at work, oldest first, each once. Those that are idle afterwards
-// leave the list; of the others the first `most` go to its end, so that all have their turn.
+// Calls `look(queue)` for the active ones, oldest first, each once. Those that are idle afterwards
+// leave the list; of the others the first `most` go to its end, so that all get their turn.
 template <class Look>
 void each_at_work(unsigned most, Look look);
-// Calls `look(queue)` for every place that has a stream.
+// Calls `look(queue)` for every place with a stream.
 template <class Look>
 void each_queue(Look look);
 
-// Adds a pair to those that have not ended. false: it has kPending, or there is no memory.
+// Adds a pair to the unfinished ones. false: it has kPending, or out of memory.
 bool push_pair(Queue& queue, const Pair& pair);
-// Takes the oldest out.
+// Removes the oldest.
 Pair pop_pair(Queue& queue);
 
 // In a forked child.
 void forget_queues();
 
-// ---- what the templates need
+// ---- details for the templates
 
 struct AtWork {
   Queue* first;

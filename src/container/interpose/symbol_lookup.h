@@ -1,14 +1,14 @@
 #pragma once
-// How programs get at the driver's functions: dlsym, dlvsym, dlmopen and cuGetProcAddress. In each
-// the real one answers first; where something of ours stands before what it answered, the program
-// gets that instead.
+// How programs find the driver's functions: dlsym, dlvsym, dlmopen and cuGetProcAddress. In
+// each, the real function answers first; if we hook its answer, the program gets our hook
+// instead.
 //
-// The C library's three look at who calls them (RTLD_NEXT, an object's own search path). So each
-// begins in a few instructions (trampolines.S) that look at the second argument alone and jump to
-// the real one, with the caller's address where it was, unless it concerns us.
+// The C library's three depend on their caller (RTLD_NEXT, an object's own search path). So each
+// begins with a few instructions (trampolines.S) that only check the second argument and, unless
+// it concerns us, jump to the real function with the caller's return address in place.
 
 extern "C" {
-// 1: answered here (lookup_*), 0: the real function is jumped to.
+// 1: answered here (lookup_*), 0: jump to the real function.
 int tranche_is_our_symbol(const char* name);
 int tranche_is_our_file(const char* file);
 void* tranche_lookup_dlsym(void* handle, const char* name);

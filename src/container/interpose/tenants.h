@@ -1,12 +1,12 @@
 #pragma once
-// The tenants that this container is, and which of them a device of this process belongs to.
+// The tenants of this container, and which of them a device of this process belongs to.
 //
-// /run/tranche/<id>/ is mounted read-only by the grant, one for each tenant, with the arbiter's
-// socket in it and what was promised (part_file.h). No such folder: nothing was promised, and
-// nothing is limited. Registration happens when a program first uses the driver; while no arbiter
-// answers, memory is refused (each call waits for it until kPatience after the first), compute is
-// let through, and what was promised is shown. Where there are more tenants than can be kept,
-// memory of devices that are not those of the others is refused.
+// The grant mounts /run/tranche/<id>/ read-only, one for each tenant, with the arbiter's socket and
+// the promised part (part_file.h) in it. No such folder: nothing was promised, and nothing is
+// limited. Registration happens when a program first uses the driver. While no arbiter answers,
+// memory is refused (each call waits for it until kPatience after the first), compute passes, and
+// the promised part is shown. If there are more tenants than can be kept, memory of devices that
+// belong to none of the kept ones is refused.
 
 #include <cstdint>
 
@@ -29,7 +29,7 @@ struct Tenant {
   Enforcement enforcement() const {
     return static_cast<Enforcement>(policy().enforcement.load(std::memory_order_relaxed));
   }
-  // Whether memory and time are held, or only counted.
+  // Whether memory and time are limited, not only counted.
   bool is_limited() const {
     return enforcement() == Enforcement::kStrict || enforcement() == Enforcement::kElastic;
   }
@@ -39,8 +39,8 @@ struct Tenant {
 // A device as this process sees it.
 struct Part {
   enum class Rule : std::uint8_t {
-    kUnknown,  // some tenant has not registered: the device may be its
-    kNone,     // no tenant's
+    kUnknown,  // some tenant has not registered: the device may belong to it
+    kNone,     // belongs to no tenant
     kTenant,
   };
   Rule rule = Rule::kUnknown;
@@ -55,44 +55,44 @@ struct Part {
   limit::wire::Slot& slot() const { return tenant->session.usage().slot[tenant->session.slot()]; }
 };
 
-// How a device is to be shown.
+// How to show a device.
 struct View {
-  bool is_part = false;                          // else as it is
-  const Part* part = nullptr;                    // where an arbiter has answered
+  bool is_part = false;                          // else unchanged
+  const Part* part = nullptr;                    // if an arbiter has answered
   const char* folder = nullptr;                  // else the tenant's, as this process sees it
   std::uint64_t memory = limit::wire::kNoLimit;  // bytes
 };
 
-// Whether anything was promised to this container. Looks once.
+// Whether anything was promised to this container. Checked only once.
 bool has_tenants();
-// Registers where that is still to be done; `patient`: waits for an arbiter, until kPatience after
-// the process first did.
+// Registers if not done yet; `patient`: waits for an arbiter, until kPatience after the process's
+// first attempt.
 void join(bool patient);
-// Looks after the arbiters: registers with the next one where one has gone.
+// Checks the arbiters: registers with the next one where one is gone.
 void keep_joined();
 
 // By its number.
 const Part& part_numbered(unsigned number);
-// The part that is `uuid`, 16 bytes. One object for each, which stays.
+// The part with `uuid`, 16 bytes. One permanent object for each.
 const Part& part_of_uuid(const unsigned char* uuid);
-// Of the driver's device `ordinal`; the driver is initialised.
+// The part of the driver's device `ordinal`; the driver must be initialised.
 const Part& part_of_device(int ordinal);
-// As the arbiter says, and until one has answered as the agent wrote it. Registers where that can
-// be done at once.
+// From the arbiter or, until one has answered, from the agent's file. Registers if that is possible
+// at once.
 View view_of_uuid(const unsigned char* uuid);
 View view_of_device(int ordinal);
-// How many the driver has; 0: it does not say.
+// How many devices the driver has; 0: not reported.
 int device_count();
-// Of the calling thread's current context; nullptr and -1: it has none.
+// The part of the calling thread's current context; nullptr and -1: it has none.
 const Part* current_part();
 int current_device();
 
-// Gives back bytes that were charged to the part (memory.h, pools.h).
+// Releases bytes charged to the part (memory.h, pools.h).
 void give_back(const Part& part, std::uint64_t bytes);
-// Something took device memory that NVML alone sees: the arbiters are asked to look.
+// Device memory was taken that only NVML sees: asks the arbiters to check.
 void tell_of_memory();
 
-// In a forked child: as if nothing had been asked yet.
+// In a forked child: resets to the initial state.
 void forget_tenants();
 
 }  // namespace tranche::interpose

@@ -1,5 +1,5 @@
 #pragma once
-// Text compared without the C library, whose functions may be a sanitizer's that is not ready yet
+// Compares text without the C library, whose functions may be a sanitizer's that is not ready yet
 // (elf_symbols.h).
 
 namespace tranche::interpose {

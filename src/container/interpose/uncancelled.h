@@ -1,9 +1,9 @@
 #pragma once
-// What keeps a call of ours from being seen by the program that made it, beside its answer.
+// Keeps our calls from being noticed by the calling program, apart from their result.
 //
-// A thread may be cancelled (pthread_cancel) in any system call that waits, and in what the driver
-// does. Inside one of our locks that would leave the lock to nobody. Calls of the driver are none
-// of POSIX's cancellation points, so a program loses nothing when they are none here either.
+// A thread may be cancelled (pthread_cancel) in any system call that blocks, and in the driver's
+// calls. Inside one of our locks the lock would never be released. The driver's functions are not
+// POSIX cancellation points, so a program loses nothing if they are none here either.
 
 #include <cstdint>
 
@@ -12,14 +12,14 @@
 
 namespace tranche::interpose {
 
-// The calling thread is not cancelled meanwhile.
+// The calling thread cannot be cancelled meanwhile.
 class Uncancelled {
  public:
   Uncancelled();
   Uncancelled(const Uncancelled&) = delete;
   Uncancelled& operator=(const Uncancelled&) = delete;
   ~Uncancelled();
-  // The thread is as the program left it for now.
+  // Temporarily restores the program's own cancellation state.
   void pause();
   void go_on();
 
@@ -28,7 +28,7 @@ class Uncancelled {
   int before_;
 };
 
-// Inside a lock under which the driver is called.
+// Used inside a lock under which the driver is called.
 class UncancelledGuard {
  public:
   explicit UncancelledGuard(Lock& lock) : guard_(lock) {}
@@ -38,8 +38,8 @@ class UncancelledGuard {
   Guard<Lock> guard_;
 };
 
-// Nor interrupted by a signal, whose handler may leave by longjmp. Two system calls: for where a
-// thread waits, or asks somebody else.
+// Also blocks signals, whose handlers may leave by longjmp. Costs two system calls: for places
+// where a thread waits, or asks another process.
 class Undisturbed {
  public:
   Undisturbed();
@@ -49,7 +49,7 @@ class Undisturbed {
 
  private:
   Uncancelled uncancelled_;
-  std::uint64_t before_;  // as the kernel has it
+  std::uint64_t before_;  // in the kernel's format
 };
 
 }  // namespace tranche::interpose

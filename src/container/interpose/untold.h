@@ -1,12 +1,12 @@
 #pragma once
-// Device memory that the driver takes for contexts and modules. Nobody knows beforehand how much
-// that is, and NVML tells of it, through the arbiter, only some 0.3 s later. Until then forty
-// contexts could be made where there is room for two.
+// Device memory that the driver takes for contexts and modules. Its size is unknown beforehand, and
+// NVML reports it, through the arbiter, only about 0.3 s later. Until then forty contexts could be
+// created where there is room for two.
 //
-// So the device's free memory is looked at before and after. Others may take memory at the same
-// moment, so what went missing is no charge: where it would be too much, the next call that takes
-// such memory waits until NVML has told the truth (three readings; at most kToldLongest, should
-// nobody read), and that decides. What was freed is waited for in the same way.
+// So the device's free memory is read before and after. Others may take memory at the same moment,
+// so the difference is not charged. If it would be too much, the next call that takes such memory
+// waits until NVML has reported the true value (three readings; at most kToldLongest if nothing
+// reads it), which decides. Freed memory is waited for in the same way.
 
 #include <cstdint>
 
@@ -15,28 +15,28 @@
 
 namespace tranche::interpose {
 
-// Around a call by which the current context's device takes or gives back such memory.
+// Used around a call that makes the current context's device take or free such memory.
 class FreeMemory {
  public:
-  // Looks at nothing where `part` has no limit, or nullptr.
+  // Reads nothing if `part` is nullptr or has no limit.
   explicit FreeMemory(const Part* part);
-  // What went missing since counts until NVML has told.
+  // The memory taken since then counts until NVML has reported it.
   void note() const;
-  // The same; `context` was made, and takes it along when it ends.
+  // The same; `context` was created, and frees it when it ends.
   void note_context(Context context) const;
 
  private:
-  std::int64_t missing() const;  // bytes; below 0: so much more is there
+  std::int64_t missing() const;  // bytes; below 0: that much more is free
 
   const Part* part_ = nullptr;
-  std::uint64_t before_ = 0;  // bytes; 0: it cannot be told
+  std::uint64_t before_ = 0;  // bytes; 0: unknown
 };
 
 void note_context_ended(Context context);
 
-// Whether so much more is held than the part allows that not even what only NVML sees may be added.
-// A thirty-second of the limit is let go, so that a program which has filled its part can still
-// load its kernels. Waits for NVML where it would make a difference.
+// Whether so much more is held than the part allows that not even memory that only NVML sees may be
+// added. A thirty-second of the limit is tolerated, so that a program which has filled its part can
+// still load its kernels. Waits for NVML if that would make a difference.
 bool is_over(const Part& part);
 
 void forget_untold();

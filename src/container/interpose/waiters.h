@@ -1,14 +1,14 @@
 #pragma once
-// How many threads wait at the gate for one part of a device.
+// Counts the threads that wait at the gate for one part of a device.
 //
-// A thread may leave the gate without a word: a signal handler's siglongjmp takes it out of there,
-// and nothing of ours runs. So a thread that waits says so again in each round, and the count is of
-// this round and the one before. Who left without a word is in neither after two rounds. A round is
-// longer than the longest sleep of a thread that waits; one that sleeps longer all the same counts
-// again when it next says so.
+// A thread may leave the gate without notice: a signal handler's siglongjmp takes it out of there,
+// and none of our code runs. So a waiting thread checks in again in each round, and the count
+// covers this round and the previous one. A thread that left without notice is in neither after two
+// rounds. A round is longer than the longest sleep of a waiting thread; one that sleeps even longer
+// counts again when it next checks in.
 //
-// One word holds both counts, so that whoever reads it never sees a thread twice or not at all
-// while that passes from round to round. Any thread.
+// One word holds both counts, so that a reader never sees a thread twice or not at all while it
+// moves between rounds. Any thread.
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +21,7 @@ class Waiters {
 
   constexpr Waiters() = default;
 
-  // One more waits; the round that it counts in.
+  // One more thread waits; returns the round it is counted in.
   Round enter() {
     Round round = 0;
     change([&](State& state) {
@@ -30,7 +30,7 @@ class Waiters {
     });
     return round;
   }
-  // The thread that counted in `round` still waits; the round that it counts in now.
+  // The thread counted in `round` still waits; returns the round it is counted in now.
   Round stay(Round round) {
     if (State{word_.load()}.round == round) return round;
     change([&](State& state) {
@@ -55,7 +55,7 @@ class Waiters {
     const State state{word_.load()};
     return state.before + state.now;
   }
-  // In a child that has no other thread.
+  // In a child without other threads.
   void reset() { word_.store(0); }
 
  private:
@@ -72,11 +72,11 @@ class Waiters {
     }
 
     Round round;
-    std::uint32_t before;  // threads that last said so in the round before
+    std::uint32_t before;  // threads that last checked in in the previous round
     std::uint32_t now;
   };
 
-  // A thread of an earlier round than these two is in neither count any more.
+  // A thread of an earlier round than these two is no longer in either count.
   static void drop(State& state, Round round) {
     if (round == state.round) {
       if (state.now != 0) --state.now;

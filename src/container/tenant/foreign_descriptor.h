@@ -1,9 +1,9 @@
 #pragma once
-// A descriptor that a tenant sent. It may be of any file.
+// A descriptor sent by a tenant. It may refer to any file.
 //
-// Closing a file asks its file system. A tenant may run that file system (FUSE) and never answer.
-// So the descriptor is closed on a thread of its own. For the same reason nothing may be asked of
-// it before it is known what it is of: fcntl(F_GET_SEALS) asks no file system.
+// Closing a file involves its file system. A tenant may run that file system (FUSE) and never
+// answer. So the descriptor is closed on its own thread. For the same reason nothing may be asked
+// of it before its type is known: fcntl(F_GET_SEALS) involves no file system.
 
 #include "base/descriptor.h"
 
@@ -17,7 +17,7 @@ class ForeignDescriptor {
   ~ForeignDescriptor() { close_apart(); }
 
   int get() const { return fd_.get(); }
-  // It is known to be of memory: it may be closed like any other.
+  // Use once it is known to be memory: it may be closed like any other.
   Descriptor trusted() && { return std::move(fd_); }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The messages that a library sends over a tenant's socket, checked: the peer may send anything.
+// Validates the messages that a library sends over a tenant's socket: the peer may send anything.
 
 #include <cstddef>
 #include <optional>
@@ -15,7 +15,7 @@ using Incoming = std::variant<limit::wire::Hello, limit::wire::Notice>;
 // Parses one packet. nullopt: it is not in our format, or a library may not send it.
 std::optional<Incoming> parse(std::span<const std::byte> packet);
 
-// The kernel cuts larger packets off, and they are refused.
+// The kernel truncates larger packets, and they are refused.
 inline constexpr std::size_t kLargestPacket = 64;
 
 }  // namespace tranche::tenant

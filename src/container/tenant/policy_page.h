@@ -1,8 +1,8 @@
 #pragma once
-// The page that says what a tenant may do (limit/wire.h): a memfd that only this object can write.
+// The page with a tenant's permissions (limit/wire.h): a memfd that only this object can write.
 //
 // F_SEAL_FUTURE_WRITE (Linux 5.1) is set after it is mapped here. So a process that gets the
-// descriptor can only map it for reading, even root in the container.
+// descriptor can only map it read-only, even root in the container.
 
 #include <span>
 
@@ -14,9 +14,9 @@ namespace tranche::tenant {
 
 class PolicyPage {
  public:
-  // Fills in all that the policy does not decide: magic, version, size and the devices' UUIDs. No
-  // device has a limit yet. kInvalidArgument: more than kMaxDevices; kUnsupported: this kernel
-  // cannot seal it; kIo.
+  // Fills in everything that the policy does not decide: magic, version, size and the devices'
+  // UUIDs. No device has a limit yet. kInvalidArgument: more than kMaxDevices; kUnsupported: this
+  // kernel cannot seal it; kIo.
   using Uuid = unsigned char[16];
   static Result<PolicyPage> create(std::span<const Uuid> devices);
 

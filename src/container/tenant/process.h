@@ -22,8 +22,8 @@ class Process {
  public:
   // The process that connected to `socket`: by SO_PEERPIDFD where the kernel has it (Linux 6.5),
   // otherwise by SO_PEERCRED and pidfd_open. kNotFound: it has ended, or its pid is not visible in
-  // this pid namespace. Other errors, of all three: this process lacks descriptors or memory, and
-  // nothing is known of the other one.
+  // this pid namespace. Other errors of all three functions: this process lacks descriptors or
+  // memory, and nothing is known about the other one.
   static Result<Process> peer_of(int socket);
   // The process that has this pid now. kNotFound: there is none.
   static Result<Process> find(pid_t pid);

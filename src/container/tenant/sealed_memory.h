@@ -2,9 +2,9 @@
 // Memory that processes share and that none of them can make larger, smaller or unreadable: a
 // sealed memfd, mapped here for reading and writing.
 //
-// Whoever has the descriptor can map it. It has no name in a folder, so nothing that its other
-// holders do to it (fchmod, leases, truncation) reaches the one that made it. Reading it never
-// raises SIGBUS.
+// Any holder of the descriptor can map it. It has no name in a folder, so nothing that its other
+// holders do to it (fchmod, leases, truncation) affects its creator. Reading it never raises
+// SIGBUS.
 
 #include <sys/types.h>
 
@@ -17,7 +17,7 @@
 
 namespace tranche::tenant {
 
-// Which memory it is, for as long as somebody holds it.
+// Identifies the memory, for as long as something holds it.
 struct MemoryId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -30,7 +30,7 @@ class SealedMemory {
   // F_SEAL_GROW and F_SEAL_SEAL, once it is mapped here. kUnsupported: this kernel has no such
   // seals; kIo.
   static Result<SealedMemory> create(const char* name, std::size_t size, int seals = 0);
-  // Memory that another process holds. kInvalidArgument: it is no sealed memory, not `expected`,
+  // Memory held by another process. kInvalidArgument: it is not sealed memory, not `expected`,
   // or not of `size` bytes. kIo.
   static Result<SealedMemory> take(ForeignDescriptor fd, const MemoryId& expected,
                                    std::size_t size);

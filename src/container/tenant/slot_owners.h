@@ -1,11 +1,11 @@
 #pragma once
 // Which process has which slot of a tenant's usage memory, and which memory that is: what the next
-// arbiter has to know. A file that only arbiters can reach.
+// arbiter needs to know. A file that only arbiters can reach.
 //
 // Layout of the file: a header (16 bytes of magic and version, device and inode of the memory),
-// then kMaxProcesses records of pid and start time (pid 0: the slot is free). It lies in a tmpfs,
-// so a reboot removes it together with the processes. A file in another layout is of another
-// release; its processes register anew.
+// then kMaxProcesses records of pid and start time (pid 0: the slot is free). It is on a tmpfs, so
+// a reboot removes it together with the processes. A file in another layout belongs to another
+// release; its processes register again.
 //
 // Not thread-safe.
 
@@ -33,7 +33,7 @@ class SlotOwners {
   std::vector<ProcessId> all() const;
   Result<void> set(unsigned slot, std::optional<ProcessId> owner);
 
-  // The memory that the slots are in; nullopt: none was remembered.
+  // The memory that the slots are in; nullopt: none was recorded.
   const std::optional<MemoryId>& memory() const { return memory_; }
   Result<void> remember(const MemoryId& memory);
 

@@ -2,15 +2,15 @@
 // The arbiter's view of what a tenant's processes hold and do. The processes write the usage memory
 // (limit/wire.h). Which process has which slot is kept out of their reach (tenant/slot_owners.h).
 //
-// The memory is sealed in size and has no name, so a tenant can only write nonsense into it, and
-// the arbiter believes it only as far as NVML agrees (policy.outside). It lives as long as a
-// process of the tenant has mapped it. The next arbiter gets it back from these processes: until
-// one hands it over, awaits_file() is true, and nothing is charged here. What they hand over counts
-// only if it is the memory that the arbiter before remembered. After give_up() new memory takes its
-// place, and each process tells its charges again when it registers (decision 18).
+// The memory is sealed in size and has no name, so the worst that a tenant can do is write nonsense
+// into it, and the arbiter believes it only as far as NVML agrees (policy.outside). It lives as
+// long as a process of the tenant has mapped it. The next arbiter gets it back from these
+// processes: until one hands it over, awaits_file() is true, and nothing is charged here. It is
+// accepted only if it is the memory that the previous arbiter recorded. After give_up() new memory
+// takes its place, and each process reports its charges again when it registers (decision 18).
 //
-// File: <dir>/<tenant>.slots. The folder lies in a tmpfs, so a reboot removes the file together
-// with the processes.
+// File: <dir>/<tenant>.slots. The folder is on a tmpfs, so a reboot removes the file together with
+// the processes.
 //
 // Not thread-safe.
 
@@ -29,14 +29,14 @@
 
 namespace tranche::tenant {
 
-// The present work of a process: the part of its slot that the arbiter reads each tick.
+// A process's current work: the part of its slot that the arbiter reads each tick.
 struct SlotReading {
   unsigned slot = 0;
   std::vector<std::uint64_t> busy_since{};  // ns by device; 0: idle
   std::vector<std::uint32_t> waiting{};     // threads at the gate, by device
   // The intervals since the last reading. Intervals that were overwritten before they were read are
-  // merged into one interval per device. It is as long as all of them together, and it ends where
-  // the first remaining interval of the device begins.
+  // merged into one interval per device. It is as long as all of them together, and ends where the
+  // first remaining interval of the device begins.
   std::vector<limit::wire::Interval> intervals{};
   std::uint64_t lost = 0;  // the number of overwritten intervals
   // GPU time by device that the process asked for and has not reported as ended, ns; at most
@@ -52,39 +52,39 @@ class Usage {
                             unsigned devices);
   // Removes its file: the tenant is gone.
   static void remove(const std::filesystem::path& dir, const std::string& tenant);
-  // Removes the files of all tenants but these: they went while nobody looked, or were never
-  // served. What cannot be removed stays until the next call.
+  // Removes the files of all tenants except these: they disappeared while no arbiter ran, or were
+  // never served. What cannot be removed stays until the next call.
   static void remove_others(const std::filesystem::path& dir, const std::set<std::string>& tenants);
 
-  // Processes of the arbiter before this one hold memory that none has handed over yet.
+  // Whether processes of the previous arbiter hold memory that none has handed over yet.
   bool awaits_file() const { return awaits_file_; }
-  // Whether `process` had a slot when the arbiter began: it may hand the memory over.
+  // Whether `process` had a slot when this arbiter started, so it may hand the memory over.
   bool may_hand_over(const ProcessId& process) const;
   bool somebody_may_hand_over() const;
   // `process` has nothing to hand over.
   void came_without(const ProcessId& process);
-  // Goes on with the memory of the arbiter before. kInvalidArgument: this is not it. kIo.
+  // Continues with the previous arbiter's memory. kInvalidArgument: this is not it. kIo.
   Result<void> take_over(ForeignDescriptor memory);
-  // Goes on with new memory, in which nothing is charged yet. kIo.
+  // Continues with new memory, in which nothing is charged yet. kIo.
   Result<void> give_up();
 
-  // The slot of `process`: the one that it has, or a free one, cleared. kUnavailable: no slot is
+  // The slot of `process`: its current one, or a free one, cleared. kUnavailable: no slot is
   // free.
   Result<unsigned> take(const ProcessId& process);
-  // Gives `process` the slot `slot` in place of the one that it has, cleared, where that is free.
-  // Returns the slot that it has then.
+  // Moves `process` from its current slot to `slot`, cleared, if that is free. Returns its slot
+  // afterwards.
   Result<unsigned> move(const ProcessId& process, unsigned slot);
   // Clears and frees the slot of `process`, which has ended. false: it had no slot. kIo: this could
-  // not be written down, and the process has its slot still.
+  // not be recorded, and the process still has its slot.
   Result<bool> release(const ProcessId& process);
   std::vector<ProcessId> owners() const { return owners_.all(); }
   std::uint64_t generation(unsigned slot) const { return generations_[slot]; }
 
   // Reads the work of the process in `slot`.
   SlotReading read(unsigned slot);
-  // Reads into an earlier reading and reuses its memory.
+  // Reads into an earlier reading, reusing its memory.
   void read(unsigned slot, SlotReading& reading);
-  // Prefetches the memory that read() will look at.
+  // Prefetches the memory that read() needs.
   void prefetch(unsigned slot) const;
   // Totals of the process in `slot`.
   struct Summary {
@@ -93,15 +93,15 @@ class Usage {
     std::uint64_t longest_ns = 0;
   };
   Summary summary(unsigned slot) const;
-  // What it has charged less what it has let go, bytes by device: this NVML should count.
+  // Its charges less what it has released, bytes by device: NVML should count this much.
   std::vector<std::uint64_t> kept(unsigned slot) const;
-  // The sum of charged bytes over all taken slots, without words that were forged.
+  // The sum of charged bytes over all taken slots, excluding forged words.
   std::uint64_t charged(unsigned device) const;
   std::uint64_t spent_ns(unsigned device) const;
-  // The number of threads of the process in `slot` that wait at the gate.
+  // The number of threads of the process in `slot` waiting at the gate.
   std::uint32_t waiting(unsigned slot, unsigned device) const;
 
-  // Of the memory, to be sent to the tenant's processes.
+  // The memory's descriptor, to be sent to the tenant's processes.
   int fd() const { return memory_.fd(); }
 
  private:
@@ -120,11 +120,11 @@ class Usage {
   SealedMemory memory_;
   unsigned devices_;
   bool awaits_file_ = false;
-  std::vector<bool> known_;          // by slot: its owner had it when this arbiter began
+  std::vector<bool> known_;          // by slot: its owner had it when this arbiter started
   std::vector<bool> may_hand_over_;  // by slot
   std::vector<std::uint64_t> generations_;
   std::vector<std::uint64_t> seen_;  // intervals read, by slot
-  // Sums of what was read of a slot's work on each device, by slot and device.
+  // Sums of a slot's reported work on each device, by slot and device.
   struct Told {
     std::uint64_t measured = 0;
     std::uint64_t asked = 0;
