@@ -1,8 +1,8 @@
 #pragma once
-// Looks at a CEL expression that selects devices (selectors[].cel.expression): whether what it asks
-// of a device is there, is an attribute or a capacity, and is compared as CEL can compare it. Pure.
-// It reads no grammar: it looks for `device.attributes` and `device.capacity` with what stands
-// beside them, and says nothing about all else.
+// Checks a CEL expression that selects devices (selectors[].cel.expression): whether the device
+// properties it asks for exist, are attributes or capacities, and are compared in a way that CEL
+// supports. Pure. It does not parse the grammar: it looks for `device.attributes` and
+// `device.capacity` with their context, and ignores everything else.
 
 #include <string>
 #include <string_view>
@@ -20,13 +20,13 @@ struct CelFinding {
 };
 
 struct CelCheck {
-  std::string expression;  // with all that could be corrected
+  std::string expression;  // with all possible corrections
   std::vector<CelFinding> findings;
 };
 
 CelCheck check_cel(std::string_view expression, const Surroundings& around);
 
-// Of Kubernetes: bytes of an expression.
+// Kubernetes' limit: bytes of an expression.
 inline constexpr std::size_t kLongestCel = 10U << 10U;
 
 }  // namespace tranche::lint

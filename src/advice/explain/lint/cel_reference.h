@@ -12,7 +12,7 @@ namespace tranche::lint {
 
 // What a reference is compared with: `>= 40000`, or `40000 <=` before it.
 struct CelComparison {
-  std::string sign;  // as if the reference stood at the left; empty: `method` compares
+  std::string sign;  // as if the reference were on the left; empty: `method` compares
   CelToken::Kind kind = CelToken::Kind::kNumber;
   std::string function;  // "quantity", "semver": the literal is its argument; else empty
   std::string literal;
@@ -24,13 +24,13 @@ struct CelComparison {
 struct CelReference {
   bool is_capacity = false;
   std::string first;                  // in the first brackets
-  std::optional<std::string> second;  // the name behind it
+  std::optional<std::string> second;  // the name after it
   std::size_t begin = 0;
   std::size_t end = 0;
   std::optional<CelComparison> comparison;
 };
 
-// All of the expression, in its order.
+// All references in the expression, in order.
 std::vector<CelReference> cel_references(const std::vector<CelToken>& tokens);
 
 }  // namespace tranche::lint

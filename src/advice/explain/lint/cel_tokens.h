@@ -1,6 +1,7 @@
 #pragma once
-// CEL as far as lint needs it: words, texts, numbers, operators, with their places in the
-// expression. Source: the CEL specification (github.com/google/cel-spec, doc/langdef.md), lexis.
+// CEL tokens as far as lint needs them: words, texts, numbers, operators, with their positions in
+// the expression. Source: the CEL specification (github.com/google/cel-spec, doc/langdef.md),
+// lexis.
 
 #include <cstddef>
 #include <string>
@@ -16,13 +17,13 @@ struct CelToken {
   Kind kind = Kind::kSign;
   std::size_t begin = 0;  // bytes of the expression
   std::size_t end = 0;
-  std::string text;  // of kText what is between the quotes
+  std::string text;  // for kText the text between the quotes
 
   bool is(std::string_view sign) const { return kind == Kind::kSign && text == sign; }
   bool is_word(std::string_view word) const { return kind == Kind::kWord && text == word; }
 };
 
-// kInvalidArgument: a text or a bracket is not closed, or a sign that CEL does not have.
+// kInvalidArgument: an unclosed text or bracket, or a character that CEL does not have.
 Result<std::vector<CelToken>> cel_tokens(std::string_view expression);
 
 }  // namespace tranche::lint

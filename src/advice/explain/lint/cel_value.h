@@ -1,6 +1,6 @@
 #pragma once
-// A comparison in CEL that can be true: quantities and versions are no numbers and no texts, and
-// are compared by compareTo(). Pure.
+// Rewrites a CEL comparison so that it can be true: quantities and versions are neither numbers nor
+// texts, and are compared with compareTo(). Pure.
 
 #include <optional>
 #include <string>
@@ -12,12 +12,12 @@
 namespace tranche::lint {
 
 struct CelRewrite {
-  std::string what;                 // is wrong; empty: nothing is
-  std::optional<std::string> text;  // in place of the comparison; nullopt: it is not known
-  std::string remark = {};          // how the literal was understood
+  std::string what;                 // what is wrong; empty: nothing
+  std::optional<std::string> text;  // replaces the comparison; nullopt: unknown
+  std::string remark = {};          // how the literal was interpreted
 };
 
-// `reference`: as it should be written. `name`: of the capacity, for its unit.
+// `reference`: in its correct spelling. `name`: of the capacity, for its unit.
 CelRewrite compare_capacity(std::string_view reference, std::string_view name,
                             const CelComparison& comparison);
 CelRewrite compare_attribute(std::string_view reference, AttributeKind kind,

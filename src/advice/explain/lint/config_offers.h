@@ -1,6 +1,6 @@
 #pragma once
-// What a configuration says that no node can offer, whatever its GPUs: the agent says it with its
-// offer, when it has read the hardware. Pure.
+// Parts of a configuration that no node can offer, whatever its GPUs: the agent reports them with
+// its offer, after reading the hardware. Pure.
 
 #include "config/config.h"
 #include "explain/lint/place.h"

@@ -1,7 +1,7 @@
 #pragma once
-// Objects of Dynamic Resource Allocation (resource.k8s.io): shapes of older versions become those
-// of v1; fields that v1 does not have, CEL that cannot be true, and names that no device has are
-// told. Source: the types of k8s.io/api/resource v1alpha2 to v1, and their validation. Pure.
+// Objects of Dynamic Resource Allocation (resource.k8s.io): shapes of older versions are converted
+// to v1; fields that v1 does not have, CEL that cannot be true, and names that no device has are
+// reported. Source: the types of k8s.io/api/resource v1alpha2 to v1, and their validation. Pure.
 
 #include <string_view>
 
@@ -10,9 +10,9 @@
 
 namespace tranche::lint {
 
-// Whether the apiVersion is of the group.
+// Whether the apiVersion belongs to the group.
 bool is_resource_api(std::string_view api_version);
-// `object`: a whole one of that group. Changes it into what it should be.
+// `object`: a whole object of that group. Corrects it in place.
 void check_resource_object(const Place& object, const Surroundings& around);
 
 // Parts, one file each.
@@ -22,15 +22,15 @@ void check_claim_spec(const Place& spec, const Surroundings& around);
 void check_request(const Place& request, const Surroundings& around);
 // `selectors` below `body`.
 void check_selectors(const Place& body, const Surroundings& around);
-// `config` below `body`. `of_class`: a DeviceClass's, which names no requests.
+// `config` below `body`. `of_class`: belongs to a DeviceClass, which has no request names.
 void check_config(const Place& body, const std::vector<std::string>& requests, bool of_class,
                   const Surroundings& around);
-// `requests` of a constraint or a configuration: names that are there.
+// `requests` of a constraint or a configuration: checks that the names exist.
 void check_request_names(const Place& entry, const std::vector<std::string>& known);
 // `capacity.requests` below `body`.
 void check_capacity(const Place& body, const Surroundings& around);
 void check_slice_spec(const Place& spec);
-// Of resource.k8s.io/v1alpha2: resourceClassName, parametersRef. False: the spec has none of it.
+// For resource.k8s.io/v1alpha2: resourceClassName, parametersRef. False: the spec has neither.
 bool convert_classic_claim(const Place& spec);
 void convert_resource_class(const Place& object);
 

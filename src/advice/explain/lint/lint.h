@@ -1,12 +1,12 @@
 #pragma once
-// `tranche lint`: what is wrong in a file of Kubernetes objects, of the device plugin's
-// configuration or of MIG layouts, where, and what to write instead; and the file with all
-// corrected that can be. Pure.
+// `tranche lint`: finds errors in a file of Kubernetes objects, of the device plugin's
+// configuration or of MIG layouts, with their places and corrections; and the file with all
+// possible corrections made. Pure.
 //
-//   text -> documents -> objects -> findings, and the tree as it should be -> text
+//   text -> documents -> objects -> findings, and the corrected tree -> text
 //
-// Files come from anybody. What is too long, too deep or no text is refused with its place, as what
-// is no YAML is.
+// Files come from untrusted sources. Too long, too deep or non-text input is refused with its
+// place, like invalid YAML.
 
 #include <cstddef>
 #include <optional>
@@ -30,16 +30,16 @@ struct FileResult {
   std::string name;
   std::vector<Finding> findings;  // by line
   std::size_t left_out = 0;       // findings beyond the first five hundred
-  // The whole file, corrected where `Finding::corrected` says so. Without comments. nullopt:
-  // nothing is corrected.
+  // The whole file, corrected where `Finding::corrected` is set. Without comments. nullopt: nothing
+  // is corrected.
   std::optional<std::string> corrected;
-  std::size_t documents = 0;  // objects and files that were looked at
-  std::size_t skipped = 0;    // objects of kinds that lint knows nothing about
-  // Resources that Pods ask; nobody was asked whether a node offers them.
+  std::size_t documents = 0;  // objects and files that were checked
+  std::size_t skipped = 0;    // objects of kinds unknown to lint
+  // Resources that Pods request, for which it was not checked whether a node offers them.
   std::set<std::string> unseen;
 };
 
-// One result for each file. DeviceClasses of one file are known in all.
+// One result per file. DeviceClasses of one file are known in all.
 std::vector<FileResult> lint(const std::vector<SourceFile>& files, Surroundings around);
 
 }  // namespace tranche::lint

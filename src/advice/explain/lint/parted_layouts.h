@@ -1,6 +1,6 @@
 #pragma once
-// Whether a GPU can have what a file of mig-parted asks of it: by the models we know, without
-// hardware. Pure.
+// Whether a GPU can meet a mig-parted file's request: by the known models, without hardware.
+// Pure.
 
 #include <optional>
 
@@ -9,9 +9,9 @@
 
 namespace tranche::lint {
 
-// What is wrong with the instances of one entry. An error: models have such profiles, and none can
-// have so many beside each other. A warning: no model that we know has such profiles. nullopt: some
-// model can have them, or the entry is for models that we do not know.
+// What is wrong with the instances of one entry. An error: models have such profiles, but none can
+// have that many next to each other. A warning: no known model has such profiles. nullopt: some
+// model can have them, or the entry is for unknown models.
 std::optional<Finding> check_instances(const mig::PartedEntry& entry);
 
 }  // namespace tranche::lint

@@ -7,7 +7,7 @@
 
 namespace tranche::lint {
 
-// Whether the object holds a Pod: kinds of v1, apps and batch.
+// Whether the object contains a Pod: kinds of v1, apps and batch.
 bool holds_pod(const Place& object);
 void check_pod(const Place& object, const Surroundings& around);
 

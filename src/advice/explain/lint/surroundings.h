@@ -1,6 +1,6 @@
 #pragma once
 // What lint compares a file with: the names in the cluster's ResourceSlices, or else those that our
-// driver publishes; what the cluster's nodes offer. Values; the command line makes them.
+// driver publishes; and what the cluster's nodes offer. Values; the command line creates them.
 
 #include <cstdint>
 #include <functional>
@@ -22,19 +22,20 @@ namespace tranche::lint {
 enum class AttributeKind { kText, kNumber, kTruth, kVersion };
 
 struct DriverNames {
-  // An attribute without a domain is the driver's; others are "domain/name", and so are capacities.
+  // An attribute without a domain is the driver's; others are "domain/name". The same applies to
+  // capacities.
   std::map<std::string, AttributeKind> attributes;
   std::set<std::string> capacities;
 };
 
 class DeviceNames {
  public:
-  // Of every device of the slices.
+  // The names of every device in the slices.
   static DeviceNames of(const std::vector<cluster::ResourceSlice>& slices);
-  // Another attribute of a driver.
+  // Adds another attribute of a driver.
   void add(const std::string& driver, std::string attribute, AttributeKind kind);
 
-  // By domain and name, as CEL has them: device.attributes[domain].name.
+  // By domain and name, as in CEL: device.attributes[domain].name.
   std::optional<AttributeKind> attribute(std::string_view domain, std::string_view name) const;
   bool has_capacity(std::string_view domain, std::string_view name) const;
   bool has_domain(std::string_view domain) const;
@@ -52,22 +53,22 @@ class DeviceNames {
   std::map<std::string, DriverNames> drivers_;
 };
 
-// What nodes offer under each resource name with a domain: the most that one node has.
+// What nodes offer under each resource name with a domain: the maximum on one node.
 using Offered = std::map<std::string, std::int64_t>;
 Offered offered_by(const std::vector<cluster::Node>& nodes);
 
 struct Surroundings {
   DeviceNames names;
-  // The names are those of the cluster's slices: what is not among them is an error.
+  // The names are those of the cluster's slices: any other name is an error.
   bool names_are_the_clusters = false;
-  // The driver whose names are meant where none is written.
+  // The driver that names without a driver refer to.
   std::string driver{kDefaultDraDriver};
-  std::optional<Offered> offered = {};                // nullopt: nobody was asked
-  std::optional<std::set<std::string>> classes = {};  // DeviceClasses; nullopt: nobody was asked
-  // What gives parts of GPUs in the cluster. nullopt: nobody was asked.
+  std::optional<Offered> offered = {};                // nullopt: not queried
+  std::optional<std::set<std::string>> classes = {};  // DeviceClasses; nullopt: not queried
+  // What provides parts of GPUs in the cluster. nullopt: not queried.
   std::optional<admission::Fleet> fleet = {};
-  // Says what is wrong with the opaque parameters of our driver (JSON). Empty: they are not
-  // looked at.
+  // Checks the opaque parameters of our driver (JSON). Empty: they are not
+  // checked.
   std::function<Result<void>(std::string_view json)> check_parameters = {};
 };
 

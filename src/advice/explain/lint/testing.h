@@ -1,5 +1,5 @@
 #pragma once
-// For the tests of lint: the names of a driver, and what lint says of one file.
+// For the tests of lint: the names of a driver, and lint's findings about one file.
 
 #include <gtest/gtest.h>
 
