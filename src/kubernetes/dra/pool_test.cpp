@@ -268,8 +268,8 @@ TEST(Names, ASliceOfANodeWithALongNameIsToldApart) {
   EXPECT_NE(one, other);
   EXPECT_THAT(one, EndsWith("-gpu.nvidia.com-00"));
   // Cut behind a dot, a part of the name would begin with a hyphen.
-  const auto dotted =
-      slice_name(std::string(217, 'n') + "....................................", kDefaultDraDriver, 0);
+  const auto dotted = slice_name(std::string(217, 'n') + "....................................",
+                                 kDefaultDraDriver, 0);
   EXPECT_EQ(dotted.find(".-"), std::string::npos);
 }
 
