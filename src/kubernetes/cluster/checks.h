@@ -1,19 +1,19 @@
 #pragma once
-// Whether a text that came over the API server can be what it says. Agents, the controller and
-// people write such texts into annotations; a reader takes nothing that it would not write.
+// Validates texts that came over the API server. Agents, the controller and people write such texts
+// into annotations; a reader accepts only what it would write itself.
 
 #include <string_view>
 
 namespace tranche::cluster {
 
-// Of a namespace, Pod, container or ConfigMap: lower-case letters, digits, '-' and '.'; at most 253
-// bytes.
+// A name of a namespace, Pod, container or ConfigMap: lower-case letters, digits, '-' and '.'; at
+// most 253 bytes.
 bool is_name(std::string_view text);
-// Of a uid, device or change ("GPU-0a...", "0f8f..."): letters, digits, '-' and '_'; at most 64
-// bytes.
+// A uid, or an id of a device or change ("GPU-0a...", "0f8f..."): letters, digits, '-' and '_'; at
+// most 64 bytes.
 bool is_id(std::string_view text);
-// A label's value that is not empty: at most 63 letters, digits, '-', '_' and '.', with a letter or
-// digit at both ends.
+// A non-empty label value: at most 63 letters, digits, '-', '_' and '.', with a letter or digit at
+// both ends.
 bool is_label_value(std::string_view text);
 // An extended resource: "nvidia.com/mig-1g.10gb".
 bool is_resource(std::string_view text);

@@ -38,8 +38,8 @@ bool is_off(json::View component) {
   return enabled && enabled->as_bool() == false;
 }
 
-// Leaves below `view` that ask for something, by dotted path. What is turned off asks for nothing,
-// whatever stands beside it.
+// Leaves below `view` that request something, by dotted path. A disabled component requests
+// nothing, whatever else it contains.
 void collect(json::View view, const std::string& path, std::vector<std::string>& paths) {
   if (path != kServed && is_off(view)) return;
   for (const auto& [key, value, begin, end] : view.members()) {

@@ -24,7 +24,7 @@ struct ConfigMap {
 };
 
 Result<ConfigMap> parse_config_map(std::string_view json);
-// For create, update and apply; uid and resource_version only where set.
+// For create, update and apply; uid and resource_version only if set.
 std::string to_json(const ConfigMap& config_map);
 
 }  // namespace tranche::cluster

@@ -1,5 +1,5 @@
 #pragma once
-// A DaemonSet (apps/v1): who owns it, and how far its last change has come.
+// A DaemonSet (apps/v1): its owner, and the progress of its last change.
 
 #include <cstdint>
 #include <string>
@@ -20,22 +20,22 @@ struct DaemonSet {
   StringMap labels;
   std::vector<OwnerReference> owners;
   StringMap selector;  // spec.selector.matchLabels
-  // Counts the changes of the Pods' template; its Pods carry it as the label
-  // pod-template-generation. Of the annotation deprecated.daemonset.template.generation.
+  // Counts the changes of the Pod template; its Pods carry it as the label pod-template-generation.
+  // From the annotation deprecated.daemonset.template.generation.
   std::string template_generation;
-  // status: of which generation it speaks, and numbers of nodes.
+  // status: the generation it refers to, and numbers of nodes.
   std::int64_t observed_generation = 0;
   std::int64_t desired = 0;
-  std::int64_t updated = 0;  // whose Pod is of the newest template
+  std::int64_t updated = 0;  // nodes whose Pod has the newest template
   std::int64_t ready = 0;
 
   bool operator==(const DaemonSet&) const = default;
 
-  // Every node that shall have a Pod has one of the newest template that is ready.
+  // Whether every node that should have a Pod has a ready one of the newest template.
   bool rolled_out() const {
     return observed_generation >= generation && updated >= desired && ready >= desired;
   }
-  // "a=b,c=d": what a list of its Pods asks for.
+  // "a=b,c=d": the selector for listing its Pods.
   std::string selector_text() const;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// Records Events of one reporter, so that `kubectl describe` tells what happened to an object.
+// Records one reporter's Events, so that `kubectl describe` shows what happened to an object.
 // Nothing depends on an Event: when one cannot be recorded, the first failure is logged and the
-// program goes on. Used by one thread at a time.
+// program continues. Used by one thread at a time.
 
 #include <string>
 
@@ -19,11 +19,11 @@ class EventRecorder {
     std::string instance;  // reportingInstance: the node or Pod
   };
 
-  // The references outlive it.
+  // The references must outlive it.
   EventRecorder(Objects& objects, Options options, const Clock& clock, const Log& log);
 
-  // Who reports is filled in, and now as the time where there is none. What has its own time is
-  // recorded once, however often it is told.
+  // Fills in the reporter, and the current time if the event has none. An event with its own time
+  // is recorded only once, however often it is passed.
   void record(Event event, const Call& call);
 
  private:

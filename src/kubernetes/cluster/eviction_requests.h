@@ -2,16 +2,16 @@
 // An agent's request to the controller to evict Pods of its node: those that use a limited device
 // past the limiter, where the node's configuration says `unregistered: evict`.
 //
-// The agent's token may write its own Node alone, so the request is an annotation of that Node
-// (docs/schemas/evict-requests-v1.schema.json). A label beside it lets the controller watch the
+// The agent's token may only write its own Node, so the request is an annotation of that Node
+// (docs/schemas/evict-requests-v1.schema.json). An additional label lets the controller watch the
 // Nodes that have one:
 //
 // {"version":"evict-requests/v1","writtenAt":"<RFC 3339>","pods":[{"namespace":...,"name":...,
-//  "uid":...,"container":...,"device":...,"reason":"unregistered"}]}
+// "uid":...,"container":...,"device":...,"reason":"unregistered"}]}
 //
-// The agent writes its request anew at least once a minute (kRefresh). The controller ignores an
-// old one: the agent that wrote it is gone, and nobody knows whether the Pods still have to go. The
-// controller does not trust the text either: it asks the API server about each Pod.
+// The agent renews its request at least once a minute (kRefresh). The controller ignores an old
+// one: the agent that wrote it is gone, and it is unknown whether the Pods must still be evicted.
+// The controller does not trust the text either: it asks the API server about each Pod.
 
 #include <chrono>
 #include <cstddef>
@@ -30,13 +30,13 @@ inline constexpr const char* kEvictRequestsLabelValue = "open";
 
 struct EvictionRequest {
   enum class Reason {
-    kUnregistered,  // a process of a limited container that the limiter does not hold
+    kUnregistered,  // a process of a limited container that bypasses the limiter
     kNoGrant,       // a process on a device that the Pod was not granted
   };
   std::string ns;
   std::string name;
   std::string uid;
-  std::string container;  // "": not known
+  std::string container;  // "": unknown
   std::string device;     // "GPU-..."
   Reason reason = Reason::kUnregistered;
   bool operator==(const EvictionRequest&) const = default;
@@ -58,7 +58,7 @@ std::string_view to_string(EvictionRequest::Reason reason);  // "unregistered", 
 
 // At most kMost of them.
 std::string encode(const EvictionRequests& requests);
-// kInvalidArgument: not evict-requests/v1, too long or too many, or a field that cannot be one.
+// kInvalidArgument: not evict-requests/v1, too long or too many, or an invalid field.
 Result<EvictionRequests> decode_eviction_requests(std::string_view text);
 
 }  // namespace tranche::cluster

@@ -17,8 +17,8 @@ using json::Fields;
 
 std::vector<OwnerReference> read_owners(const Fields& metadata);
 
-// Parses `json` and has `read(fields, value)` fill a T; `kind` stands at the head of messages. The
-// object must have a name.
+// Parses `json` and lets `read(fields, value)` fill a T; `kind` prefixes messages. The object must
+// have a name.
 template <class T, class Read>
 Result<T> read_object(std::string_view kind, std::string_view text, const Read& read) {
   const auto root = json::parse(text);

@@ -1,10 +1,10 @@
 #pragma once
 // GPUTier (tranche.dev/v1alpha1, cluster-scoped): a published class of GPU service. A catalogue of
-// tiers says which GPUs serve it, how they are shared, what separates its users, who may use it and
-// how much of it, and what support answers. Schema: docs/schemas/gpu-tier-v1.schema.json.
+// tiers lists which GPUs serve each tier, how they are shared, how its users are isolated, who may
+// use it and how much, and the support terms. Schema: docs/schemas/gpu-tier-v1.schema.json.
 //
-// A tier grants nothing by itself: who is not named by `namespaces` may not use it, and a field
-// that this release does not know is refused, for it may be the one that restricts.
+// A tier grants nothing by itself: a namespace not listed in `namespaces` may not use it, and a
+// field unknown to this release is refused, because it may be the one that restricts.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace tranche::cluster {
 
-// How a tier's GPUs are given out: one of these.
+// How a tier's GPUs are allocated: one of these.
 struct ExclusiveTier {  // whole GPUs, one Pod each
   bool operator==(const ExclusiveTier&) const = default;
 };
@@ -35,7 +35,7 @@ struct MpsTier {
   std::int64_t replicas = 0;  // clients per GPU
   bool operator==(const MpsTier&) const = default;
 };
-struct TopologyAlignedTier {  // whole GPUs of one island of links
+struct TopologyAlignedTier {  // whole GPUs of one NVLink island
   bool operator==(const TopologyAlignedTier&) const = default;
 };
 using TierMechanism =
@@ -44,15 +44,15 @@ using TierMechanism =
 // The key under spec.mechanism: "exclusive", "mig", "timeSlicing", "mps", "topologyAligned".
 std::string_view to_string(const TierMechanism& mechanism);
 
-// A GPU is eligible when its node is selected and its model is listed; what is left out does not
+// A GPU is eligible if its node is selected and its model is listed; absent fields do not
 // restrict.
 struct TierEligibility {
   std::optional<LabelSelector> node_selector;
-  std::vector<std::string> models;  // as the node label nvidia.com/gpu.product spells them
+  std::vector<std::string> models;  // as spelled in the node label nvidia.com/gpu.product
   bool operator==(const TierEligibility&) const = default;
 };
 
-// By name or by label; empty allows nobody.
+// By name or by label; empty allows none.
 struct TierNamespaces {
   std::vector<std::string> names;
   std::optional<LabelSelector> selector;
@@ -60,9 +60,9 @@ struct TierNamespaces {
 };
 
 struct TierQuota {
-  // nullopt: every allowed namespace without a rule of its own.
+  // nullopt: every allowed namespace without its own rule.
   std::optional<std::string> ns;
-  std::int64_t limit = 0;  // tranches of the tier's resource that its Pods may ask for together
+  std::int64_t limit = 0;  // tranches of the tier's resource that its Pods may request together
   bool operator==(const TierQuota&) const = default;
 };
 
@@ -84,34 +84,35 @@ struct GpuTier {
 
   TierEligibility eligibility;
   TierMechanism mechanism;
-  // The extended resource that its Pods ask for; nullopt: the one that the mechanism is advertised
-  // under by default (resource_of).
+  // The extended resource that its Pods request; nullopt: the mechanism's default resource
+  // (resource_of).
   std::optional<std::string> resource;
-  std::string isolation;  // what separates users of the same GPU, in words for them
+  std::string isolation;  // how users of the same GPU are isolated, in words for users
   TierNamespaces namespaces;
   std::vector<TierQuota> quotas;
   std::string priority_class;  // of its Pods; empty: any
-  std::string support;         // what support answers, in words for users
+  std::string support;         // the support terms, in words for users
   std::vector<TierCondition> conditions;
 
   bool operator==(const GpuTier&) const = default;
 };
 
-// kInvalidArgument, with the path of the field, when it is no GPUTier: wrong types, unknown fields,
-// not exactly one mechanism. What it says is looked at by validate().
+// kInvalidArgument, with the path of the field, if it is not a GPUTier: wrong types, unknown
+// fields, not exactly one mechanism. validate() checks its content.
 Result<GpuTier> parse_gpu_tier(std::string_view json);
-// For create, update, apply and the snapshot; what the server sets only where it is set.
+// For create, update, apply and the snapshot; server-set fields only if set.
 std::string to_json(const GpuTier& tier);
 
-// Everything that makes the tier unfit for publication, one line each with the field's path; empty:
-// it is fit.
+// Every reason why the tier cannot be published, one line each with the field's path; empty: it
+// can.
 std::vector<std::string> validate(const GpuTier& tier);
 
-// "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb.me", or what the tier says.
+// "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb.me", or the tier's own
+// setting.
 std::string resource_of(const GpuTier& tier);
 // Whether Pods of a namespace with these labels may use the tier.
 bool allows(const GpuTier& tier, const std::string& ns, const StringMap& labels);
-// What a namespace's Pods may ask for together; nullopt: no rule limits it.
+// What a namespace's Pods may request together; nullopt: unlimited.
 std::optional<std::int64_t> limit_of(const GpuTier& tier, const std::string& ns);
 
 }  // namespace tranche::cluster

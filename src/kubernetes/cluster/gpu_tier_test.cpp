@@ -125,7 +125,7 @@ TEST(GpuTier, Mechanisms) {
 TEST(GpuTier, RefusedWithThePathOfTheField) {
   const struct {
     const char* name;
-    const char* spec;  // beside a mechanism, where it has none
+    const char* spec;  // with a mechanism added, if it has none
     const char* why;
   } cases[] = {
       {"no mechanism", R"({})", "GPUTier: spec.mechanism has 0 entries where exactly one of"},

@@ -18,7 +18,7 @@ struct Kind {
   std::string api_version() const {
     return group.empty() ? std::string(version) : std::string(group) + '/' + std::string(version);
   }
-  // "configmaps", "leases.coordination.k8s.io": how kubectl names it.
+  // "configmaps", "leases.coordination.k8s.io": as in kubectl.
   std::string resource() const {
     return group.empty() ? std::string(plural) : std::string(plural) + '.' + std::string(group);
   }
@@ -30,7 +30,7 @@ inline constexpr Kind kPod{"", "v1", "pods", "Pod", true};
 inline constexpr Kind kConfigMap{"", "v1", "configmaps", "ConfigMap", true};
 inline constexpr Kind kEvent{"events.k8s.io", "v1", "events", "Event", true};
 inline constexpr Kind kLease{"coordination.k8s.io", "v1", "leases", "Lease", true};
-// Dynamic Resource Allocation: GA since Kubernetes 1.34, and the one version that 1.36 serves.
+// Dynamic Resource Allocation: GA since Kubernetes 1.34, and the only version that 1.36 serves.
 inline constexpr Kind kResourceSlice{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice",
                                      false};
 inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim",
@@ -57,10 +57,10 @@ inline constexpr Kind kCronJob{"batch", "v1", "cronjobs", "CronJob", true};
 inline constexpr Kind kDaemonSet{"apps", "v1", "daemonsets", "DaemonSet", true};
 inline constexpr Kind kCustomResourceDefinition{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
-// Node feature discovery's; served only where it is installed.
+// Node Feature Discovery's; only served if it is installed.
 inline constexpr Kind kNodeFeature{"nfd.k8s-sigs.io", "v1alpha1", "nodefeatures", "NodeFeature",
                                    true};
-// The GPU operator's; served only where its definition is installed.
+// The GPU operator's; only served if its CRD is installed.
 inline constexpr Kind kClusterPolicy{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", false};
 // Ours: a published class of GPU service (gpu_tier.h).
 inline constexpr Kind kGpuTier{"tranche.dev", "v1alpha1", "gputiers", "GPUTier", false};

@@ -1,6 +1,6 @@
 #pragma once
-// A label selector as Kubernetes' objects hold it (meta/v1 LabelSelector), and which labels it
-// selects. Pure values.
+// A label selector as in Kubernetes objects (meta/v1 LabelSelector), and which labels it selects.
+// Pure values.
 
 #include <optional>
 #include <string>
@@ -30,21 +30,21 @@ struct LabelSelector {
   bool operator==(const LabelSelector&) const = default;
 };
 
-// All of its conditions hold; one without conditions selects everything. NotIn and DoesNotExist
-// hold where the key is absent, as in Kubernetes; an unknown operator never holds.
+// All of its conditions must hold; without conditions it selects everything. NotIn and DoesNotExist
+// hold if the key is absent, as in Kubernetes; an unknown operator never holds.
 bool selects(const LabelSelector& selector, const StringMap& labels);
 
-// What the API server would not accept in a selector, one line each, with `path` before it.
+// What the API server would refuse in a selector, one line each, prefixed with `path`.
 std::vector<std::string> problems_of(const LabelSelector& selector, std::string_view path);
 
 // JSON text, with sorted keys.
 std::string to_json(const LabelSelector& selector);
 
-// For the parse_ functions of this folder. nullopt where it is absent or null, which is not the
-// same as a selector without conditions.
+// For the parse_ functions of this folder. nullopt if absent or null, which differs from a selector
+// without conditions.
 std::optional<LabelSelector> read_selector(const Fields& parent, std::string_view key);
 std::vector<SelectorExpression> read_expressions(const Fields& parent, std::string_view key);
-// A list of texts; empty where it is absent or null.
+// A list of texts; empty if absent or null.
 std::vector<std::string> read_texts(const Fields& parent, std::string_view key);
 
 }  // namespace tranche::cluster

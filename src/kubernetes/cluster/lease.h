@@ -1,5 +1,5 @@
 #pragma once
-// A Lease (coordination.k8s.io/v1): who leads, and until when.
+// A Lease (coordination.k8s.io/v1): the leader, and until when.
 
 #include <chrono>
 #include <optional>
@@ -17,7 +17,7 @@ struct Lease {
   ObjectKey key;
   std::string uid = {};
   std::string resource_version = {};
-  std::string holder = {};  // empty: nobody holds it
+  std::string holder = {};  // empty: free
   std::chrono::seconds duration{0};
   std::optional<Time> acquired = {};  // microseconds
   std::optional<Time> renewed = {};
@@ -27,7 +27,7 @@ struct Lease {
 };
 
 Result<Lease> parse_lease(std::string_view json);
-// For create and update: uid and resource_version only where set.
+// For create and update: uid and resource_version only if set.
 std::string to_json(const Lease& lease);
 
 }  // namespace tranche::cluster

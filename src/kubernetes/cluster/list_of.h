@@ -11,10 +11,10 @@
 
 namespace tranche::cluster {
 
-// What `parse` (parse_node and its like) makes of each object, as far as `keep` wants it: a list is
-// read page by page, and what is left out takes no memory. `keep` may shorten the value. One that
-// cannot be read fails the whole list, for a list that lacks some looks like one that never had
-// them.
+// Converts each object with `parse` (such as parse_node) and keeps those that `keep` accepts: a
+// list is read page by page, and dropped objects take no memory. `keep` may shorten the value.
+// One unreadable object fails the whole list, because an incomplete list looks like a complete
+// one.
 template <class Parse, class Keep>
 auto some_of(Objects& objects, const Kind& kind, const ListOptions& options, const Parse& parse,
              const Keep& keep, const Call& call = {})
@@ -32,7 +32,7 @@ auto some_of(Objects& objects, const Kind& kind, const ListOptions& options, con
   return values;
 }
 
-// All of them.
+// Keeps all of them.
 template <class Parse>
 auto list_of(Objects& objects, const Kind& kind, const ListOptions& options, const Parse& parse,
              const Call& call = {}) {

@@ -1,5 +1,5 @@
 #pragma once
-// What every object's metadata can hold, and a reference from one object to another.
+// Common metadata of all objects, and a reference from one object to another.
 
 #include <map>
 #include <string>
@@ -9,14 +9,14 @@ namespace tranche::cluster {
 
 using StringMap = std::map<std::string, std::string>;
 
-// Of a label or annotation; "": there is none, or it is empty.
+// The value of a label or annotation; "": absent or empty.
 inline const std::string& value_of(const StringMap& map, const std::string& name) {
   static const std::string kNone;
   const auto found = map.find(name);
   return found == map.end() ? kNone : found->second;
 }
 
-// metadata.ownerReferences: who is deleted takes what it owns along. An owner is in the same
+// metadata.ownerReferences: deleting the owner deletes what it owns. An owner is in the same
 // namespace, or cluster-scoped.
 struct OwnerReference {
   std::string api_version;
@@ -27,7 +27,7 @@ struct OwnerReference {
   bool operator==(const OwnerReference&) const = default;
 };
 
-// Whom an event is about.
+// The object that an event is about.
 struct ObjectReference {
   std::string api_version;
   std::string kind;

@@ -1,5 +1,5 @@
 #pragma once
-// Read, change, write, and again from the start when somebody else wrote in between.
+// Read, change, write; starts over if someone else wrote in between.
 
 #include <functional>
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace tranche::cluster {
 
-// Makes the new text from the object as it is now; nullopt: it is already as it should be. Called
-// once per attempt. The text must keep metadata.resourceVersion.
+// Makes the new text from the object's current state; nullopt: it is already as it should be.
+// Called once per attempt. The text must keep metadata.resourceVersion.
 using Change = std::function<Result<std::optional<std::string>>(const Object& now)>;
 
-// The object as it is afterwards. Up to 5 attempts, all within call.deadline, waiting a little
-// longer after each; then kFailedPrecondition.
+// Returns the object's resulting state. Up to 5 attempts, all within call.deadline, waiting a
+// little longer after each; then kFailedPrecondition.
 Result<Object> modify(Objects& objects, const Kind& kind, const ObjectKey& key,
                       const Change& change, const Call& call = {},
                       const std::string& subresource = {});

@@ -1,5 +1,5 @@
 #pragma once
-// A Node (v1), as far as this system reads it.
+// A Node (v1): the fields that this system reads.
 
 #include <string>
 #include <string_view>
@@ -33,7 +33,7 @@ struct Node {
   StringMap annotations;
   std::vector<Taint> taints;
   bool unschedulable = false;  // cordoned
-  // Resource name -> quantity as written ("8", "32Gi"): base/quantity.h reads it.
+  // Resource name -> quantity as written ("8", "32Gi"): base/quantity.h parses it.
   StringMap capacity;
   StringMap allocatable;
   std::vector<NodeCondition> conditions;
@@ -41,7 +41,7 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-// kInvalidArgument, with the path of the field, when it is no Node.
+// kInvalidArgument, with the path of the field, if it is not a Node.
 Result<Node> parse_node(std::string_view json);
 
 }  // namespace tranche::cluster

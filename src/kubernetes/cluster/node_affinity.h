@@ -1,5 +1,5 @@
 #pragma once
-// The nodes that a Pod's required node affinity lets it run on
+// The nodes allowed by a Pod's required node affinity
 // (spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution). Pure values.
 
 #include <optional>
@@ -12,14 +12,14 @@
 
 namespace tranche::cluster {
 
-// All of its conditions hold; one without conditions selects no node, as in Kubernetes.
+// All of its conditions must hold; without conditions it selects no node, as in Kubernetes.
 struct NodeSelectorTerm {
   std::vector<SelectorExpression> labels;  // also "Gt", "Lt"
-  std::vector<SelectorExpression> fields;  // metadata.name alone
+  std::vector<SelectorExpression> fields;  // only metadata.name
   bool operator==(const NodeSelectorTerm&) const = default;
 };
 
-// One of the terms holds.
+// At least one of the terms holds.
 using NodeSelector = std::vector<NodeSelectorTerm>;
 
 bool selects(const NodeSelector& selector, const Node& node);

@@ -1,7 +1,7 @@
 #pragma once
-// A NodeFeature (nfd.k8s-sigs.io/v1alpha1): labels that node feature discovery's master puts on the
+// A NodeFeature (nfd.k8s-sigs.io/v1alpha1): labels that Node Feature Discovery's master puts on the
 // node named by the object's label. Other features (flags, attributes, instances) are not read; a
-// new object has them empty, as NVIDIA's feature discovery writes it.
+// new object has them empty, as written by NVIDIA's feature discovery.
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct NodeFeature {
   ObjectKey key;  // "nvidia-features-for-<node>"
   std::string uid = {};
   std::string resource_version = {};
-  std::string node = {};  // of kNodeFeatureNodeLabel
+  std::string node = {};  // value of kNodeFeatureNodeLabel
   std::vector<OwnerReference> owners = {};
   StringMap labels = {};  // spec.labels
 
@@ -28,12 +28,12 @@ struct NodeFeature {
 };
 
 Result<NodeFeature> parse_node_feature(std::string_view json);
-// For create, update and apply: uid and resource_version only where set.
+// For create, update and apply: uid and resource_version only if set.
 std::string to_json(const NodeFeature& feature);
 
 // For an update: the object `json` with node, labels (all of spec.labels) and owners of `wanted`.
-// Without owners in `wanted` the object keeps its own. What else stands there stays. nullopt: it
-// says all that already.
+// Without owners in `wanted` the object keeps its own. Everything else is kept. nullopt: nothing to
+// change.
 Result<std::optional<std::string>> with_feature(std::string_view json, const NodeFeature& wanted);
 
 }  // namespace tranche::cluster

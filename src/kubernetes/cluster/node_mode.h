@@ -1,6 +1,6 @@
 #pragma once
-// The mode of a node: by which wire its GPUs are given out. A label of the Node says it, and its
-// agent obeys. Pure.
+// The mode of a node: how its GPUs are allocated. A label of the Node sets it, and its agent
+// follows it. Pure.
 
 #include <optional>
 #include <string>
@@ -14,8 +14,8 @@ namespace tranche::cluster {
 inline constexpr const char* kModeLabel = "tranche.dev/mode";
 
 enum class NodeMode {
-  kDevicePlugin,  // resources that kubelet counts; a node without the label
-  kDra,           // devices in ResourceSlices, which claims get
+  kDevicePlugin,  // resources that kubelet counts; for a node without the label
+  kDra,           // devices in ResourceSlices, allocated to claims
 };
 
 std::string_view name_of(NodeMode mode);  // "device-plugin", "dra"

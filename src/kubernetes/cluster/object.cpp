@@ -38,7 +38,7 @@ Result<Object> read_item(const Kind& kind, json::View item, std::size_t index) {
   return object;
 }
 
-// `text` without the member that lies from `begin` to `end`, and without the comma beside it.
+// `text` without the member from `begin` to `end`, and without its comma.
 std::string cut(std::string_view text, std::size_t begin, std::size_t end) {
   const auto is_space = [&](std::size_t i) {
     return std::string_view(" \t\r\n").find(text[i]) != std::string_view::npos;

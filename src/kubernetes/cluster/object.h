@@ -1,6 +1,6 @@
 #pragma once
-// An object as the API server sent it: the text, and what everybody needs of its metadata. Typed
-// values (node.h, config_map.h, ...) are parsed from the text by those who need more.
+// An object as sent by the API server: the text, and the commonly needed metadata. Typed values
+// (node.h, config_map.h, ...) are parsed from the text where more is needed.
 
 #include <compare>
 #include <string>
@@ -25,21 +25,21 @@ struct Object {
   ObjectKey key;
   std::string uid;
   std::string resource_version;
-  std::string json;  // the whole object, apiVersion and kind included
+  std::string json;  // the whole object, including apiVersion and kind
 
   bool operator==(const Object&) const = default;
 };
 
 struct ObjectList {
   std::vector<Object> items;
-  std::string resource_version;  // of the list: a watch goes on from here
+  std::string resource_version;  // of the list: a watch continues from here
 };
 
-// kInvalidArgument for what is no JSON object with metadata.name.
+// kInvalidArgument if this is not a JSON object with metadata.name.
 Result<Object> parse_object(std::string_view json);
 
-// A list's answer (or one page of it). apiVersion and kind, which a list leaves out of its items,
-// are put back as `kind` says.
+// The response to a list (or one page of it). apiVersion and kind, which a list omits in its items,
+// are restored from `kind`.
 struct ListPage {
   ObjectList list;
   std::string next;  // metadata.continue; empty on the last page
@@ -47,7 +47,7 @@ struct ListPage {
 Result<ListPage> parse_list(const Kind& kind, std::string_view json);
 
 // The object's text without metadata.managedFields, which is often half of it. An update without
-// them leaves the server's as they are.
+// them leaves the server's unchanged.
 std::string without_managed_fields(std::string_view json);
 
 }  // namespace tranche::cluster

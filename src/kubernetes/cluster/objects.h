@@ -3,7 +3,7 @@
 // Adapter: kube/client.h. Fake: tests/support/fake_objects.h.
 //
 // All calls block, end soon after a stop request, and may be made from several threads at once.
-// Codes of failures, the same from adapter and fake:
+// Error codes, the same from adapter and fake:
 //   kNotFound            no such object, or the kind is not served (its definition is missing)
 //   kAlreadyExists       create: an object of that name exists
 //   kFailedPrecondition  the object changed since it was read, another field manager owns a field,
@@ -29,15 +29,15 @@
 
 namespace tranche::cluster {
 
-// Takes objects of a list; `first`: the list begins, or begins anew, and what came before is void.
+// Receives objects of a list; `first`: the list starts, or restarts, and previous pages are void.
 using PageHandler = std::function<Result<void>(std::vector<Object> page, bool first)>;
 
-// How long one call may take in all, retries included; what ends it before.
+// The maximum total time of one call, including retries; and what ends it earlier.
 struct Call {
   std::chrono::milliseconds deadline = std::chrono::seconds(30);
   std::stop_token stop = {};
-  // Of create and update: the name under which the API server notes whose a field is. Empty: the
-  // adapter's own.
+  // For create and update: the name under which the API server records field ownership. Empty: the
+  // adapter's default.
   std::string field_manager = {};
 };
 
@@ -45,15 +45,15 @@ struct ListOptions {
   std::string ns = {};              // empty: all namespaces, or a cluster-scoped kind
   std::string label_selector = {};  // "a=b,c in (d,e)"
   std::string field_selector = {};  // "metadata.name=x"; RBAC by resourceNames needs this one
-  // Empty: the state of now, for which an API server may have to ask etcd. Else the server answers
-  // from its own cache, in one page, with a state not older than this version; "0": any state.
-  // kFailedPrecondition, kTimeout: the server has no such state (yet). Of list() alone.
+  // Empty: the current state, for which an API server may have to ask etcd. Otherwise the server
+  // answers from its own cache, in one page, with a state at least as new as this version; "0": any
+  // state. kFailedPrecondition, kTimeout: the server has no such state (yet). Only for list().
   std::string not_before = {};
 };
 
 struct WatchOptions {
   ListOptions selection = {};
-  std::string resource_version = {};  // of the list, the last event or bookmark seen
+  std::string resource_version = {};  // of the list, or of the last event or bookmark seen
 };
 
 enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark };
@@ -62,7 +62,7 @@ struct WatchEvent {
   WatchEventType type = WatchEventType::kAdded;
   Object object;  // kBookmark: only resource_version is set; kDeleted: its last state
 };
-// The first event is always a bookmark of the version that the watch starts from: the stream is
+// The first event is always a bookmark of the starting version: the stream is
 // open.
 using WatchHandler = std::function<void(WatchEvent)>;
 
@@ -71,7 +71,7 @@ enum class WatchEnd {
   kClosed,   // the server ended the stream, as it does every few minutes: watch again from the last
              // version seen
   kExpired,  // that version is too old (410): list again
-  kStopped,  // the stop token asked for it
+  kStopped,  // stop was requested
 };
 
 enum class PatchType {
@@ -87,12 +87,12 @@ struct Patch {
   std::string field_manager = "tranche";
 };
 
-// Server-side apply: `json` holds the fields that are ours, with apiVersion, kind and
+// Server-side apply: `json` contains our fields, with apiVersion, kind and
 // metadata.name.
 struct Apply {
   std::string json;
   std::string field_manager = "tranche";
-  bool force = false;            // take over fields that others own
+  bool force = false;            // take over fields owned by others
   std::string subresource = {};  // "status", or empty
 };
 
@@ -109,15 +109,15 @@ class Objects {
   // All pages.
   virtual Result<ObjectList> list(const Kind& kind, const ListOptions& options,
                                   const Call& call = {}) = 0;
-  // The same page by page, on the calling thread, for lists that are too long to be held. Returns
-  // the list's version. An error of `take` ends it and is returned.
+  // The same page by page, on the calling thread, for lists too long to hold. Returns the list's
+  // version. An error of `take` ends it and is returned.
   virtual Result<std::string> list_pages(const Kind& kind, const ListOptions& options,
                                          const PageHandler& take, const Call& call = {}) {
     ASSIGN_OR_RETURN(auto all, list(kind, options, call));
     TRY(take(std::move(all.items), true));
     return std::move(all.resource_version);
   }
-  // Hands every event to `handler`, on the calling thread, until the stream ends.
+  // Passes every event to `handler`, on the calling thread, until the stream ends.
   virtual Result<WatchEnd> watch(const Kind& kind, const WatchOptions& options,
                                  const WatchHandler& handler, std::stop_token stop) = 0;
 
@@ -125,19 +125,19 @@ class Objects {
   // metadata.generateName).
   virtual Result<Object> create(const Kind& kind, const std::string& ns, std::string_view json,
                                 const Call& call = {}) = 0;
-  // Replaces the object. With metadata.resourceVersion in the text, only if it is still that one;
-  // leases and custom resources are not updated without (kInvalidArgument).
+  // Replaces the object. With metadata.resourceVersion in the text, only if it still matches;
+  // leases and custom resources require it (kInvalidArgument).
   virtual Result<Object> update(const Kind& kind, const ObjectKey& key, std::string_view json,
                                 const std::string& subresource = {}, const Call& call = {}) = 0;
   virtual Result<Object> patch(const Kind& kind, const ObjectKey& key, const Patch& patch,
                                const Call& call = {}) = 0;
-  // Creates the object where there is none (not through a subresource).
+  // Creates the object if it does not exist (not through a subresource).
   virtual Result<Object> apply(const Kind& kind, const ObjectKey& key, const Apply& apply,
                                const Call& call = {}) = 0;
   virtual Result<void> remove(const Kind& kind, const ObjectKey& key,
                               const Preconditions& preconditions = {}, const Call& call = {}) = 0;
-  // Asks for the Pod's end as `kubectl drain` does (policy/v1 Eviction): a PodDisruptionBudget may
-  // forbid it for now (kUnavailable, asked once). `uid`: only if it is still that Pod.
+  // Evicts the Pod as `kubectl drain` does (policy/v1 Eviction): a PodDisruptionBudget may forbid
+  // it for now (kUnavailable, tried once). `uid`: only if it is still that Pod.
   virtual Result<void> evict(const ObjectKey& pod, const std::string& uid,
                              const Call& call = {}) = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Waiting that a stop request ends.
+// An interruptible wait: a stop request ends it.
 
 #include <chrono>
 #include <condition_variable>
@@ -8,7 +8,7 @@
 
 namespace tranche::cluster {
 
-// False when it was cut short.
+// False if it was cut short.
 inline bool pause(std::chrono::milliseconds time, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any wake;

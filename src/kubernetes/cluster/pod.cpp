@@ -18,8 +18,8 @@ bool is_extended(std::string_view resource) {
   return resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
 }
 
-// Quantities may be written as numbers where somebody did not go through the API server. It takes
-// also what does not fit into 63 bits ("100E", "1e30"), which must not hide a Pod.
+// Quantities may be numbers if the object did not come from the API server. Also accepts what does
+// not fit into 63 bits ("100E", "1e30"), which must not hide a Pod.
 std::optional<std::int64_t> amount(json::View value) {
   const auto text = value.as_string().value_or("");
   const bool is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';

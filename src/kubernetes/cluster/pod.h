@@ -1,5 +1,5 @@
 #pragma once
-// A Pod (v1), as somebody sees it who cares where it runs, why not, and what it asks for.
+// A Pod (v1): where it runs, why not, and what it requests.
 
 #include <cstdint>
 #include <map>
@@ -13,22 +13,22 @@
 
 namespace tranche::cluster {
 
-// One of a container's resource claims (resources.claims).
+// One of a container's claims (resources.claims).
 struct ContainerClaim {
-  std::string claim;         // as the Pod calls it: PodClaim::name
+  std::string claim;         // its name in the Pod: PodClaim::name
   std::string request = {};  // empty: all of the claim's requests
   bool operator==(const ContainerClaim&) const = default;
 };
 
-// A resource claim of a Pod (spec.resourceClaims).
+// A claim of a Pod (spec.resourceClaims).
 struct PodClaim {
   std::string name;                 // within the Pod
-  std::string object = {};          // the ResourceClaim's name; empty: it is not made yet
+  std::string object = {};          // the ResourceClaim's name; empty: not created yet
   std::string claim_template = {};  // empty: the Pod names a claim, which others may use too
   bool operator==(const PodClaim&) const = default;
 };
 
-// What a container has of ExtendedClaim, in place of a resource that it asks for.
+// What a container gets from ExtendedClaim instead of a requested resource.
 struct ExtendedUse {
   std::string container;
   std::string resource;  // "nvidia.com/gpu"
@@ -36,7 +36,7 @@ struct ExtendedUse {
   bool operator==(const ExtendedUse&) const = default;
 };
 
-// The claim that the scheduler made for extended resources that a DeviceClass stands for
+// The claim that the scheduler creates for extended resources backed by a DeviceClass
 // (status.extendedResourceClaimStatus).
 struct ExtendedClaim {
   std::string object;  // the ResourceClaim's name; empty: there is none
@@ -48,7 +48,7 @@ struct PodContainer {
   std::string name;
   bool init = false;
   bool sidecar = false;  // an init container with restartPolicy Always
-  // Extended resources alone ("nvidia.com/gpu", not cpu, memory, hugepages-*): requests, else
+  // Extended resources only ("nvidia.com/gpu", not cpu, memory, hugepages-*): requests, else
   // limits, as the API server defaults them. At most kMost, so that sums fit.
   static constexpr std::int64_t kMost = 1'000'000'000'000;
   std::map<std::string, std::int64_t> requests;
@@ -72,10 +72,10 @@ struct Pod {
   std::string phase;    // "Pending", ...
   std::string reason;   // status.reason: "UnexpectedAdmissionError"
   std::string message;  // status.message
-  // Of the condition PodScheduled while it is False: why the scheduler does not place it.
+  // From the condition PodScheduled while it is False: why the scheduler cannot place it.
   std::string unschedulable;
   std::vector<PodContainer> containers;
-  // Of status: the runtime's id ("3f2a...", without its scheme) -> the container's name.
+  // From status: the runtime's id ("3f2a...", without its scheme) -> the container's name.
   StringMap container_ids;
   std::string priority_class;  // spec.priorityClassName; empty: none
   std::vector<PodClaim> claims = {};
@@ -91,13 +91,13 @@ Result<Pod> parse_pod(std::string_view json);
 // Source: PodRequests of k8s.io/component-helpers/resource.
 std::map<std::string, std::int64_t> requests_of(const Pod& pod);
 
-// Its phase is Succeeded or Failed: none of its containers is started again.
+// Whether its phase is Succeeded or Failed: none of its containers is started again.
 bool has_ended(const Pod& pod);
 
-// Whether kubelet runs it from a file of its own (a static Pod): what the API server shows is a
-// copy, and deleting that ends nothing.
+// Whether it is a static Pod, which kubelet runs from its own file: the API server shows a mirror,
+// and deleting that ends nothing.
 bool is_mirror(const Pod& pod);
-// What the node calls it, in the control groups' names: its uid, of a static Pod the hash of its
+// The id in the node's control group names: its uid, or for a static Pod the hash of its
 // file.
 const std::string& uid_on_node(const Pod& pod);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Port: which container holds which device ids, and which ids kubelet gives out, as kubelet itself
+// Port: which container holds which device ids, and which ids are allocatable, as kubelet itself
 // knows it (pod-resources v1). Adapter: kubelet/pod_resources_client.h.
 
 #include <map>
@@ -22,7 +22,7 @@ struct HeldDevices {
   bool operator==(const HeldDevices&) const = default;
 };
 
-// A claim (resource.k8s.io) that a container uses.
+// A ResourceClaim used by a container.
 struct HeldClaim {
   std::string pod_namespace;
   std::string pod_name;
@@ -31,35 +31,35 @@ struct HeldClaim {
   bool operator==(const HeldClaim&) const = default;
 };
 
-// One answer of kubelet's.
+// One answer of kubelet.
 struct ListedHolders {
   std::vector<HeldDevices> devices;
-  // Of any driver. Empty where kubelet does not tell (its feature gate
+  // Of any driver. Empty if kubelet does not list claims (its feature gate
   // KubeletPodResourcesDynamicResources is off).
   std::vector<HeldClaim> claims = {};
-  std::set<std::string> pods = {};  // the names of all Pods that it lists
+  std::set<std::string> pods = {};  // the names of all listed Pods
 };
 
-// The ids of healthy devices by resource, of every device plugin. A resource of which no device is
-// healthy may lack.
+// The ids of healthy devices by resource, for every device plugin. A resource without healthy
+// devices may be absent.
 using AllocatableDevices = std::map<std::string, std::set<std::string>>;
 
 class PodResources {
  public:
   virtual ~PodResources() = default;
-  // Whether this program can ask at all. False: kubelet's folder is not mounted here, so list()
-  // will not succeed.
+  // Whether kubelet can be queried at all. False: its folder is not mounted here, so list() cannot
+  // succeed.
   virtual bool is_there() const { return true; }
   // Every container's devices and claims on this node. kUnavailable: kubelet does not serve the
   // socket (or it is not mounted); kTimeout.
   virtual Result<ListedHolders> list() = 0;
-  // What kubelet's checkpoint on disk names: the containers to which it would give again what
-  // Allocate has answered. Pod and namespace are not in it (""). Kubelet writes it when it has
-  // asked Allocate, and when a device plugin sends its list; so it may still name containers that
-  // have gone since, and it never lacks one that has not. Empty if kubelet has none.
+  // The entries of kubelet's checkpoint on disk: the containers to which it would give Allocate's
+  // answers again. Pod and namespace are not in it (""). Kubelet writes it after calling Allocate,
+  // and when a device plugin sends its list; so it may still list containers that are gone, but it
+  // never lacks an existing one. Empty if kubelet has none.
   virtual Result<std::vector<HeldDevices>> remembered() = 0;
-  // What kubelet gives out, held or not (GetAllocatableResources, Kubernetes 1.23 and later).
-  // kUnavailable and kTimeout as list(); kFailedPrecondition: this kubelet does not tell.
+  // What kubelet can allocate, held or not (GetAllocatableResources, Kubernetes 1.23 and later).
+  // kUnavailable and kTimeout: see list(); kFailedPrecondition: this kubelet does not support it.
   virtual Result<AllocatableDevices> allocatable() = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Reads a quantity of an object as a whole number that is not negative.
+// Reads a quantity of an object as a non-negative integer.
 
 #include <cstdint>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace tranche::cluster {
 
-// 0 where the field is absent. A quantity that is none, or is negative, is an error of the object.
+// 0 if the field is absent. An invalid or negative quantity is an error of the object.
 inline std::uint64_t read_amount(const Fields& fields, std::string_view key) {
   if (!fields.has(key)) return 0;
   const auto amount = parse_bytes(fields.text(key));

@@ -1,7 +1,7 @@
 #pragma once
-// The words for machines in what `kubectl describe` shows: types of conditions, reasons of
-// conditions and of Events. They come from one list, cluster/reasons.def. No other file writes them
-// as texts (tests/docs/test_reasons.py), so that the reference and the runbook name all of them.
+// The machine-readable words in the output of `kubectl describe`: condition types, and reasons of
+// conditions and Events. They come from one list, cluster/reasons.def. No other file spells them as
+// strings (tests/docs/test_reasons.py), so that the reference and the runbook list all of them.
 
 #include <span>
 #include <string>
@@ -51,12 +51,12 @@ struct ConditionReasonDoc {
 
 struct EventDoc {
   std::string_view reason;
-  std::string_view objects;  // what it is about: "Node, Pod"
+  std::string_view objects;  // the objects concerned: "Node, Pod"
   bool warning = false;
   std::string_view meaning;
 };
 
-// Of the condition Ready of a device in a claim's status.devices (cluster/device_status.h).
+// For the condition Ready of a device in a claim's status.devices (cluster/device_status.h).
 struct DeviceReasonDoc {
   std::string_view reason;
   std::string_view status;  // "True", "False"
@@ -66,7 +66,7 @@ struct DeviceReasonDoc {
 // In the order of the list.
 std::span<const ConditionDoc> condition_table();
 std::span<const ConditionReasonDoc> condition_reason_table();
-// Those that come with no condition.
+// Those without a condition.
 std::span<const EventDoc> event_table();
 std::span<const DeviceReasonDoc> device_reason_table();
 

@@ -1,7 +1,7 @@
 #pragma once
 // A ResourceClaim (resource.k8s.io/v1) as a driver reads it: what the scheduler allocated, with
-// which configuration, and for whom. The requests themselves are the scheduler's matter. Tenants
-// write claims: nothing in them is trusted beyond what the API server has checked.
+// which configuration, and for which consumers. The requests themselves concern only the scheduler.
+// Tenants write claims, so nothing in them is trusted beyond what the API server has checked.
 
 #include <cstdint>
 #include <map>
@@ -14,9 +14,9 @@
 
 namespace tranche::cluster {
 
-// A device, or a share of one, that a claim got (status.allocation.devices.results).
+// A device, or a share of one, allocated to a claim (status.allocation.devices.results).
 struct AllocatedDevice {
-  std::string request;  // "gpu", or "gpu/l20" for the subrequest that was taken
+  std::string request;  // "gpu", or "gpu/l20" for the chosen subrequest
   std::string driver;
   std::string pool;
   std::string device;
@@ -34,14 +34,14 @@ struct AllocatedDevice {
 
 // Opaque parameters for a driver.
 struct ClaimConfig {
-  bool from_class = false;            // of the DeviceClass; else of the claim
+  bool from_class = false;            // from the DeviceClass; else from the claim
   std::vector<std::string> requests;  // empty: all; a subrequest as "gpu/l20"
   std::string driver;
-  std::string parameters;  // JSON text, as it was sent
+  std::string parameters;  // JSON text, as sent
   bool operator==(const ClaimConfig&) const = default;
 };
 
-// Who may use the claim (status.reservedFor).
+// A consumer that may use the claim (status.reservedFor).
 struct ClaimConsumer {
   std::string resource;  // "pods"
   std::string name;
@@ -55,7 +55,7 @@ struct ResourceClaim {
   std::string resource_version = {};
   bool allocated = false;
   std::vector<AllocatedDevice> devices = {};
-  std::vector<ClaimConfig> configs = {};  // of the class first; a later one wins
+  std::vector<ClaimConfig> configs = {};  // the class's first; a later one wins
   std::vector<ClaimConsumer> reserved_for = {};
   bool operator==(const ResourceClaim&) const = default;
 };

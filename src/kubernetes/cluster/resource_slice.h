@@ -1,8 +1,8 @@
 #pragma once
 // A ResourceSlice (resource.k8s.io/v1): a part of a pool of devices that one driver publishes for
-// one node. What we publish, and what we read back to see which fields the API server kept: it
-// drops in silence the fields of feature gates that are off. Fields that we never write (node
-// selectors, binding conditions, valid values) are not read.
+// one node. It is written, and read back to see which fields the API server kept: it silently drops
+// the fields of disabled feature gates. Fields that we never write (node selectors, binding
+// conditions, valid values) are not read.
 //
 // Amounts are whole numbers: bytes of memory, percent, or a count. They are written as quantities
 // in binary units ("46068Mi"), and compared by value.
@@ -26,10 +26,10 @@ struct SemanticVersion {
 };
 using DeviceAttribute = std::variant<std::string, std::int64_t, bool, SemanticVersion>;
 
-// How much of a capacity one claim may take of a shareable device. A wish is rounded up to `min`,
-// and to `min` plus a multiple of `step`.
+// How much of a capacity one claim may take of a shareable device. A request is rounded up to
+// `min`, and to `min` plus a multiple of `step`.
 struct CapacityPolicy {
-  std::uint64_t otherwise = 0;  // what a claim takes that names no amount
+  std::uint64_t otherwise = 0;  // what a claim takes if it names no amount
   std::uint64_t min = 0;
   std::uint64_t max = 0;
   std::uint64_t step = 1;
@@ -44,8 +44,8 @@ struct DeviceCapacity {
 
 using Counters = std::map<std::string, std::uint64_t>;
 
-// Counters that devices of a pool draw on. A device can be allocated while each counter has what it
-// takes.
+// Counters that devices of a pool consume. A device can be allocated while every counter has what
+// it needs.
 struct CounterSet {
   std::string name;
   Counters counters;
@@ -56,7 +56,7 @@ struct DeviceTaint {
   std::string key;
   std::string value = {};
   std::string effect;  // "NoSchedule", "NoExecute"
-  // RFC 3339; the API server sets it where it is empty.
+  // RFC 3339; the API server sets it if empty.
   std::string since = {};
   bool operator==(const DeviceTaint&) const = default;
 };
@@ -65,7 +65,7 @@ struct SliceDevice {
   std::string name;  // a DNS label
   std::map<std::string, DeviceAttribute> attributes = {};
   std::map<std::string, DeviceCapacity> capacity = {};
-  std::vector<CounterSet> consumes = {};  // of the set `name`, so much
+  std::vector<CounterSet> consumes = {};  // amounts consumed from the set `name`
   std::vector<DeviceTaint> taints = {};
   bool shareable = false;  // allowMultipleAllocations
   bool operator==(const SliceDevice&) const = default;
@@ -78,7 +78,7 @@ struct ResourcePool {
   bool operator==(const ResourcePool&) const = default;
 };
 
-// It has counter sets or devices, never both.
+// Contains counter sets or devices, never both.
 struct ResourceSlice {
   std::string name;
   std::string uid = {};
@@ -93,12 +93,12 @@ struct ResourceSlice {
 };
 
 Result<ResourceSlice> parse_resource_slice(std::string_view json);
-// For create and update: uid and resource_version only where set.
+// For create and update: uid and resource_version only if set.
 std::string to_json(const ResourceSlice& slice);
 
 // Limits of the API server (resource.k8s.io/v1, 1.36).
 inline constexpr std::size_t kDevicesPerSlice = 128;
-// Where any device has taints or consumes counters.
+// If any device has taints or consumes counters.
 inline constexpr std::size_t kDetailedDevicesPerSlice = 64;
 inline constexpr std::size_t kCounterSetsPerSlice = 8;
 inline constexpr std::size_t kCountersPerSet = 32;

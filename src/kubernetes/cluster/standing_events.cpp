@@ -64,7 +64,7 @@ Result<void> StandingEvents::tell_one(const std::string& key, const StandingEven
 Result<void> StandingEvents::create(Told& told, const Call& call) {
   if (told.count > 1) told.event.series = {told.count, clock_.wall_now()};
   const auto created = objects_.create(kEvent, key_of(told.event).ns, to_json(told.event), call);
-  // There already: told by this reporter before it was restarted.
+  // Exists already: reported by this reporter before it was restarted.
   if (!created && created.error().code != Code::kAlreadyExists) {
     return std::unexpected(created.error());
   }

@@ -1,11 +1,11 @@
 #pragma once
-// Events about what stands for a while: one Event for each of them, however often it is seen. What
-// happens again (another process of the same container) is counted in the Event's series, at most
-// once a minute; what goes on standing is said again before the API server forgets it (an hour);
-// what is gone is not said any more, and counts on when it is back within ten minutes.
+// Events about lasting states: one Event per state, however often it is seen. Repeated occurrences
+// (another process of the same container) are counted in the Event's series, at most once a minute.
+// A continuing state is reported again before the API server drops the Event (an hour). A state
+// that has ended is no longer reported, and its count continues if it returns within ten minutes.
 //
-// An Event's time is when what it tells began, so a reporter that was restarted names the same
-// Event and makes no second one. Works over the port; used by one thread at a time.
+// An Event's time is when its state began, so a restarted reporter refers to the same Event and
+// creates no second one. Works over the port; used by one thread at a time.
 
 #include <chrono>
 #include <cstddef>
@@ -20,10 +20,10 @@
 
 namespace tranche::cluster {
 
-// What stands now, as an Event tells it.
+// A current state, as an Event reports it.
 struct StandingEvent {
-  Event event;                      // with its time; who reports is filled in
-  std::set<std::string> instances;  // who it is that does it, now
+  Event event;                      // with its time; the reporter is filled in
+  std::set<std::string> instances;  // the instances that currently cause it
 };
 
 class StandingEvents {
@@ -31,18 +31,18 @@ class StandingEvents {
   static constexpr std::chrono::minutes kCountAtMost{1};
   static constexpr std::chrono::minutes kSayAgain{30};
   static constexpr std::chrono::minutes kRemember{10};
-  // After a failure nothing is tried for so long.
+  // After a failure nothing is attempted for this long.
   static constexpr std::chrono::seconds kPause{30};
-  // Further ones are not told (and that is logged): what makes them is not ours.
+  // Further ones are not reported (which is logged): their causes are outside our control.
   static constexpr std::size_t kMost = 64;
 
-  using Events = std::map<std::string, StandingEvent>;  // by a key that stays the same
+  using Events = std::map<std::string, StandingEvent>;  // by a stable key
 
-  // `reporter`: reportingController; `instance`: the node or Pod. The references outlive it.
+  // `reporter`: reportingController; `instance`: the node or Pod. The references must outlive it.
   StandingEvents(Objects& objects, std::string reporter, std::string instance, const Clock& clock,
                  const Log& log);
 
-  // What stands now: all of it. To be called again at any time, also when nothing changed.
+  // Sets all current states. May be called at any time, even if nothing changed.
   void tell(const Events& events, const Call& call);
 
  private:

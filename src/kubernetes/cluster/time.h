@@ -11,9 +11,9 @@ namespace tranche::cluster {
 
 using WallTime = std::chrono::system_clock::time_point;
 
-// "2026-01-01T00:00:00.000000Z"; what is below a microsecond is dropped.
+// "2026-01-01T00:00:00.000000Z"; truncated to microseconds.
 std::string micro_time(WallTime time);
-// "2026-01-01T00:00:00Z", as conditions have it; what is below a second is dropped.
+// "2026-01-01T00:00:00Z", as in conditions; truncated to seconds.
 std::string whole_second_time(WallTime time);
 // With or without fraction (up to nine digits), with Z or an offset.
 Result<WallTime> parse_time(std::string_view text);

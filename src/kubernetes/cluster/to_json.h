@@ -12,7 +12,7 @@
 
 namespace tranche::cluster {
 
-// {apiVersion, kind, metadata {namespace, name, uid, resourceVersion}}, empty ones left out.
+// {apiVersion, kind, metadata {namespace, name, uid, resourceVersion}}, omitting empty ones.
 inline json::Value head_of(const Kind& kind, const ObjectKey& key, const std::string& uid = {},
                            const std::string& resource_version = {}) {
   json::Value metadata = json::Value::object();

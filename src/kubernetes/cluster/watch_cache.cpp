@@ -167,7 +167,7 @@ void WatchCache::put(Object object) {
   if (!options_.keep_managed_fields) object.json = without_managed_fields(object.json);
   if (options_.reduce) object.json = options_.reduce(object.json);
   auto type = ChangeType::kAdded;
-  bool replaced = false;  // deleted and made anew while we did not look
+  bool replaced = false;  // deleted and created again while the watch was interrupted
   {
     const std::scoped_lock lock(mutex_);
     const auto known = kept_.find(object.key);

@@ -1,13 +1,14 @@
 #pragma once
-// The objects of one selection, kept up to date: a thread of its own lists, then watches, goes on
-// from the last version seen when the stream ends, and lists again when that version is too old
-// (410). Lists come from the API server's own cache, as kubelet's do: what is told may be older
-// than the truth for a moment, never older than what was told before. While the API server is away
-// it keeps what it has and tries again, waiting 1 s, 2 s, ... up to 30 s (each shortened by up to
-// half, at random, so that a thousand nodes do not come back at once). A failure is logged once
-// until its text changes, and its end is logged too.
+// Keeps the objects of one selection up to date. Its own thread lists, then watches, continues from
+// the last version seen when the stream ends, and lists again when that version is too old (410).
+// Lists come from the API server's own cache, like kubelet's: what is reported may briefly lag
+// behind the truth, but is never older than what was reported before. While the API server is
+// unavailable it keeps what it has and tries again, waiting 1 s, 2 s, ... up to 30 s (each
+// shortened by up to half, at random, so that a thousand nodes do not return at once). A failure is
+// logged once until its text changes, and its end is logged too.
 //
-// Lives as long as it watches: the destructor stops and joins. Thread-safe. Works over the port.
+// It watches for its whole lifetime: the destructor stops and joins. Thread-safe. Works over the
+// port.
 
 #include <chrono>
 #include <cstdint>
@@ -29,7 +30,7 @@ enum class ChangeType {
   kAdded,
   kModified,
   kDeleted,
-  kSynced,  // once, after the objects of the first complete list have been told as kAdded
+  kSynced,  // once, after the objects of the first complete list have been reported as kAdded
 };
 
 struct CacheChange {
@@ -42,23 +43,23 @@ class WatchCache {
   struct Options {
     Kind kind;
     ListOptions selection = {};
-    // The API server may not serve the kind (its definition is not installed): counts as "no
-    // objects", and is looked for again every `Backoff::longest`.
+    // The API server may not serve the kind (its CRD is not installed): treated as "no objects",
+    // and checked again every `Backoff::longest`.
     bool kind_may_be_missing = false;
-    // metadata.managedFields is dropped from what is kept unless asked for: it is often half of
+    // metadata.managedFields is dropped from what is kept unless requested: it is often half of
     // the object.
     bool keep_managed_fields = false;
-    // What of an object's text is kept and told; empty: all of it. For kinds of which there are
-    // many and of which little is read.
+    // The part of an object's text that is kept and reported; empty: all of it. For kinds with many
+    // objects of which little is read.
     std::function<std::string(const std::string&)> reduce = {};
-    // Lists are of now and come in pages: for a kind whose whole list is long.
+    // Lists return the current state, in pages: for a kind whose whole list is long.
     bool in_pages = false;
     Backoff backoff = {};
-    // In [0, 1): which part of the shortening a wait gets. Empty: the machine's randomness.
+    // In [0, 1): the fraction of the shortening applied to a wait. Empty: random.
     std::function<double()> random = {};
   };
-  // Called on the cache's thread, in the order things happened, never two at once; the cache
-  // already holds the change. It may call find() and all().
+  // Called on the cache's thread, in order, never concurrently; the cache already contains the
+  // change. It may call find() and all().
   using OnChange = std::function<void(const CacheChange&)>;
 
   // `objects` and `log` must outlive the cache.
@@ -69,9 +70,9 @@ class WatchCache {
 
   std::optional<Object> find(const ObjectKey& key) const;
   std::vector<Object> all() const;  // by key
-  // The first complete list has been read (it may be old since: see failure()).
+  // Whether the first complete list has been read (it may be outdated: see failure()).
   bool synced() const;
-  // Why it is not up to date at the moment; nullopt when it is, or has not tried yet.
+  // Why it is not up to date now; nullopt if it is, or has not tried yet.
   std::optional<Error> failure() const;
 
  private:
@@ -88,7 +89,7 @@ class WatchCache {
   void expired(const std::stop_token& stop);
   double random() const;
   std::chrono::milliseconds shortened(std::chrono::milliseconds wait) const;
-  // Any time from none to `longest`.
+  // A random time from zero to `longest`.
   std::chrono::milliseconds spread(std::chrono::milliseconds longest) const;
   std::string name() const;
 
@@ -100,14 +101,14 @@ class WatchCache {
   std::map<ObjectKey, Object> kept_;
   bool synced_ = false;
   std::optional<Error> failure_;
-  // Of the thread alone.
+  // Only used by the thread.
   std::string version_;  // to watch from; empty: list first
-  // The next list is not older than this, and comes from the server's own cache; empty: it is of
-  // now, as with `in_pages` always. A thousand agents that list at once after an outage do not all
-  // reach etcd.
+  // The next list is not older than this, and comes from the server's own cache; empty: the current
+  // state, as always with `in_pages`. So a thousand agents that list at once after an outage do not
+  // all reach etcd.
   std::string not_before_ = "0";
-  bool heard_ = false;          // the watch under way has told something
-  std::uint32_t failures_ = 0;  // in a row
+  bool heard_ = false;          // the current watch has delivered something
+  std::uint32_t failures_ = 0;  // consecutive
   Backoff backoff_;             // after the next failure
   std::string complaint_;       // the last one logged
   std::jthread thread_;

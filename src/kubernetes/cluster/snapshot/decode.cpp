@@ -15,8 +15,8 @@ std::unexpected<Error> refuse(std::string why, std::string hint = {}) {
   return fail(Code::kInvalidArgument, "snapshot: " + std::move(why), std::move(hint));
 }
 
-// Of our own parts every key must be there, null where nothing is known: a key that got lost is no
-// empty list.
+// Every key of our own parts must be present, null if nothing is known: a lost key is not an empty
+// list.
 void require_lists(const Fields& fields, std::initializer_list<std::string_view> keys) {
   fields.require(keys);
   for (const auto key : keys) {

@@ -3,7 +3,7 @@
 //
 //     {"checksum":"<FNV-1a, 64 bits, hex>","snapshot":{...},"version":"snapshot/v1"}
 //
-// The checksum is over `snapshot` written compactly with sorted keys: indenting the file leaves it
+// The checksum covers `snapshot` written compactly with sorted keys: indenting the file leaves it
 // valid, editing does not.
 
 #include <string>
@@ -17,10 +17,10 @@ namespace tranche::cluster {
 
 inline constexpr EnvelopeKind kSnapshot{.version = "snapshot/v1", .key = "snapshot"};
 
-// One line with its newline. Snapshots that differ in order alone give the same text.
+// One line with its newline. Snapshots that differ only in order give the same text.
 std::string encode(const Snapshot& snapshot);
-// kInvalidArgument, with what is wrong and where: no snapshot, another version, a checksum that
-// does not match, a part that is missing or no object of its kind, an object that is there twice.
+// kInvalidArgument, with what is wrong and where: not a snapshot, another version, a checksum
+// mismatch, a part that is missing or not an object of its kind, or a duplicate object.
 Result<Snapshot> decode(std::string_view text);
 
 }  // namespace tranche::cluster

@@ -1,6 +1,6 @@
 #pragma once
-// Readers of the objects of which a snapshot keeps more than others need, or which nobody else
-// reads.
+// Readers for objects of which a snapshot keeps more than other code needs, or which only the
+// snapshot reads.
 
 #include <string_view>
 

@@ -1,14 +1,14 @@
 #pragma once
-// All that survey, explain, size, recommend, pack, plan, rollout and cost need to know of a
-// cluster, as one value: taken from an API server (take.h), or read from a file (encoding.h), so
-// that every reading command answers from a file (`--snapshot FILE`) as it does from the cluster.
+// Everything that survey, explain, size, recommend, pack, plan, rollout and cost need to know about
+// a cluster, as one value: taken from an API server (take.h), or read from a file (encoding.h), so
+// that every read-only command answers from a file (`--snapshot FILE`) just as from the cluster.
 //
-// What is not known never looks like nothing: what an API server alone cannot tell (GPUs) is
-// std::nullopt, and whatever could not be read is listed in `gaps` with the reason. Before an empty
-// list is believed, gap_of() is asked.
+// Unknown never looks like nothing: what an API server alone cannot report (GPUs) is std::nullopt,
+// and whatever could not be read is listed in `gaps` with the reason. Check gap_of() before
+// trusting an empty list.
 //
-// Objects are kept in Kubernetes' own form, with the fields that this system reads and no others:
-// no environment, no secrets, no managed fields.
+// Objects are kept in Kubernetes' own form, with only the fields that this system reads: no
+// environment, no secrets, no managed fields.
 
 #include <cstdint>
 #include <optional>
@@ -36,23 +36,24 @@ inline constexpr Kind kPodDisruptionBudget{"policy", "v1", "poddisruptionbudgets
 struct SnapshotMigInstance {
   std::string uuid;
   std::string profile;          // the driver's spelling: "1g.10gb+me"
-  std::optional<Bytes> memory;  // nullopt: not known
+  std::optional<Bytes> memory;  // nullopt: unknown
   auto operator<=>(const SnapshotMigInstance&) const = default;
 };
 
 struct SnapshotGpu {
   std::string uuid;
   std::string model;            // NVML's product name
-  std::optional<Bytes> memory;  // nullopt: not known
+  std::optional<Bytes> memory;  // nullopt: unknown
   std::optional<bool> mig_enabled;
-  std::optional<std::vector<SnapshotMigInstance>> mig_instances;  // nullopt: not known
+  std::optional<std::vector<SnapshotMigInstance>> mig_instances;  // nullopt: unknown
   auto operator<=>(const SnapshotGpu&) const = default;
 };
 
-// What the node's agent says of its configuration, by the condition TrancheConfigured.
+// What the node's agent reports about its configuration in the condition TrancheConfigured.
 struct NodeConfiguration {
-  // Where what is in force comes from: ConfigMap, key and why that key. nullopt: the agent does not
-  // say, for what was asked for last is refused and what was in force before stays.
+  // The origin of the current configuration: ConfigMap, key and why that key. nullopt: not
+  // reported, because the latest request was refused and the previous configuration stays in
+  // effect.
   std::optional<std::string> origin;
   NodeCondition condition;
   bool operator==(const NodeConfiguration&) const = default;
@@ -60,9 +61,9 @@ struct NodeConfiguration {
 
 struct SnapshotNode {
   Node node;
-  // nullopt: nobody asked the node itself. Empty: it was asked, and has none.
+  // nullopt: the node itself was not queried. Empty: it was, and has none.
   std::optional<std::vector<SnapshotGpu>> gpus;
-  std::optional<NodeConfiguration> configuration;  // nullopt: no agent has said anything
+  std::optional<NodeConfiguration> configuration;  // nullopt: no agent has reported
   bool operator==(const SnapshotNode&) const = default;
 };
 
@@ -94,7 +95,7 @@ struct ResourceQuota {
   // Resource as quotas spell it ("requests.nvidia.com/gpu") -> quantity as written.
   StringMap hard;
   StringMap used;
-  // Which Pods it counts; both empty: all of the namespace.
+  // Which Pods it counts; both empty: all in the namespace.
   std::vector<std::string> scopes;
   std::vector<SelectorExpression> scope_expressions;  // spec.scopeSelector; key: the scope
   bool operator==(const ResourceQuota&) const = default;
@@ -111,7 +112,7 @@ struct DisruptionBudget {
 struct Gap {
   std::string resource;  // as kubectl names it: "pods", "clusterpolicies.nvidia.com"
   std::string name;      // the object ("ns/name"); empty: all of the kind
-  // kNotFound with an empty name: the cluster does not have the kind, so there are none of it.
+  // kNotFound with an empty name: the cluster does not serve the kind, so there are none.
   Code code = Code::kInternal;
   std::string message;
   bool operator==(const Gap&) const = default;
@@ -119,10 +120,10 @@ struct Gap {
 
 struct Snapshot {
   WallTime taken_at;     // whole microseconds
-  std::string server;    // where: the API server's address, or the name of a context
+  std::string server;    // the API server's address, or the name of a context
   std::string taken_by;  // "tranche 0.1.0"
   std::vector<SnapshotNode> nodes;
-  std::vector<SnapshotPod> pods;  // that ask for GPUs, or run on a node that has some
+  std::vector<SnapshotPod> pods;  // those that request GPUs, or run on a node that has some
   std::vector<ConfigMap> config_maps;
   std::vector<ClusterPolicy> cluster_policies;
   std::vector<GpuTier> tiers;
@@ -134,11 +135,11 @@ struct Snapshot {
   bool operator==(const Snapshot&) const = default;
 };
 
-// The gap that concerns all objects of the kind, nullptr when they could be read: only then is an
-// empty list an empty list.
+// The gap that concerns all objects of the kind; nullptr if they could be read: only then is an
+// empty list really empty.
 const Gap* gap_of(const Snapshot& snapshot, const Kind& kind);
 
-// The one order of the snapshot's parts; what take() and decode() return has it.
+// The canonical order of the snapshot's parts; take() and decode() return it.
 Snapshot sorted(Snapshot snapshot);
 
 }  // namespace tranche::cluster

@@ -207,7 +207,7 @@ TEST(Snapshot, TornOrForeignTextIsRefused) {
   }
 }
 
-// What whoever writes one by hand, checksum included, gets to read.
+// The messages for an author who writes one by hand, including its checksum.
 TEST(Snapshot, WrongPartsAreNamed) {
   const struct {
     const char* name;

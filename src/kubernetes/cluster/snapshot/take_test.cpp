@@ -109,7 +109,7 @@ TEST(TakeSnapshot, PodsThatConcernGpus) {
   EXPECT_THAT(snapshot->pods[1].pod.claims, ElementsAre(PodClaim{"gpu", "", "t"}));
   EXPECT_EQ(decode(encode(*snapshot)), *snapshot);
 
-  // Where nobody knows which nodes have GPUs, no Pod that runs is left out.
+  // If it is unknown which nodes have GPUs, no running Pod is omitted.
   api.refuse("list", kNode, {Code::kPermission, "nodes is forbidden"});
   snapshot = take(api, options());
   ASSERT_TRUE(snapshot);
