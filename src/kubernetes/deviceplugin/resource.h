@@ -1,6 +1,6 @@
 #pragma once
-// One advertised resource without gRPC: holds the published state and answers from it. Thread-safe:
-// gRPC threads call it while the agent publishes.
+// One advertised resource, independent of gRPC: holds the published state and answers from it.
+// Thread-safe: gRPC threads call it while the agent publishes.
 
 #include <cstdint>
 #include <functional>
@@ -27,7 +27,7 @@ class Resource {
 
   // Replaces the state. Streams send again only if the device list has changed.
   void publish(ResourceState state);
-  // Streams send the list again though it has not changed.
+  // Makes streams send the list again even if it has not changed.
   void resend();
 
   Result<offer::Grant> allocate(std::span<const std::string> ids) const;
@@ -35,14 +35,14 @@ class Resource {
 
   struct Listing {
     std::shared_ptr<const offer::ResourceOffer> offer;
-    std::uint64_t version = 0;  // grows with every change of the list; starts at 1
+    std::uint64_t version = 0;  // increases with every change of the list; starts at 1
   };
   Listing listing() const;
   using Listener = std::uint64_t;
   // Calls `listener` after each change of the list, on the thread that made it. It must not call
   // listen() or forget().
   Listener listen(std::function<void()> listener);
-  // When it has returned, the listener does not run any more.
+  // After it returns, the listener no longer runs.
   void forget(Listener listener);
 
  private:

@@ -2,7 +2,7 @@
 // The gRPC server of one resource: a unix socket in kubelet's device-plugins folder that serves
 // DevicePlugin v1beta1. It serves from its creation on. The destructor stops it, ends its streams
 // and removes the socket. kubelet deletes every socket that it finds when it starts, so the agent
-// then makes a new Server. kubelet/socket_server.h makes and watches the socket.
+// then creates a new Server. kubelet/socket_server.h creates and watches the socket.
 
 #include <filesystem>
 #include <memory>
@@ -33,7 +33,7 @@ class Server {
 
   // Whether another process answered on the socket when this server took it (Options::take_over).
   virtual bool took_over() const = 0;
-  // Whether the socket file is still the one this server made (kubelet may have deleted it).
+  // Whether the socket file is still the one created by this server (kubelet may have deleted it).
   virtual bool socket_intact() const = 0;
   // kubelet::SocketServer::connections().
   virtual std::vector<Descriptor> connections() const = 0;

@@ -38,7 +38,7 @@ Bytes read_memory(const Fields& fields, std::string_view key) {
   return bytes.value_or(Bytes{});
 }
 
-// Of NVIDIA's driver: a UUID, or the device's number within the claim.
+// Key format of NVIDIA's driver: a UUID, or the device's number within the claim.
 bool names_a_device(std::string_view key) {
   if (key.starts_with("GPU-") || key.starts_with("MIG-")) return true;
   std::size_t index = 0;

@@ -116,7 +116,7 @@ Result<void> check_kind(const std::optional<ClaimSettings>& settings, const Foun
                             : "its configuration is a GpuConfig, and it is a MIG instance");
 }
 
-// Containers of a GPU that MPS serves are its clients: nobody else can use it.
+// Containers of a GPU that MPS serves are its clients: no other process can use it.
 Result<void> serve_by_mps(PreparedDevice& device, const PlanFacts& facts) {
   const auto resource = facts.mps.find(device.uuid);
   if (resource == facts.mps.end()) return {};

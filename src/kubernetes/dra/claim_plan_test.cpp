@@ -67,7 +67,7 @@ TEST(ClaimPlan, AShareOfEverythingIsTheWholeGpu) {
   EXPECT_FALSE(plan.devices[0].limits);
 }
 
-// Of 46068 MiB programs can have 45444. Claims from when the capacity was the GPU's size go on.
+// Of 46068 MiB programs can use 45444. Claims from when the capacity was the GPU's size continue.
 TEST(ClaimPlan, TheWholeIsWhatProgramsCanHave) {
   const auto machine = test::machine_of({test::l20(0).reserved_mib(624)});
   const auto part_of = [&](std::uint64_t mib, int percent) {
@@ -296,7 +296,7 @@ TEST(ClaimPlan, AConfigurationForAnotherKindOfDeviceIsRefused) {
   EXPECT_FALSE(plan_claim(claim, machine, kFacts));
 }
 
-// --- beside other claims ------------------------------------------------------------------------
+// --- next to other claims -----------------------------------------------------------------------
 
 PreparedClaim prepared(const std::string& uid, const gpu::Machine& machine,
                        std::vector<AllocatedDevice> devices) {

@@ -130,8 +130,8 @@ void GpuDevices::put_common(SliceDevice& device) const {
   if (gpu_.numa_node) device.attributes.emplace("numaNode", std::int64_t{*gpu_.numa_node});
 }
 
-// Nobody can be given a part of memory that nobody knows. What is divided is what programs can
-// have; of a GPU that is given whole alone the capacity is its size, as NVIDIA's driver says it.
+// A part of unknown memory cannot be allocated. What is divided is the usable memory. For a GPU
+// that is only allocated whole, the capacity is its size, as reported by NVIDIA's driver.
 void GpuDevices::put_share(SliceDevice& device) const {
   const std::uint64_t memory = gpu_.usable_memory().value;
   if (!facts_.shares || memory == 0) {

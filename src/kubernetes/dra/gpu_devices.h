@@ -14,24 +14,24 @@ namespace tranche::dra {
 
 class GpuDevices {
  public:
-  // The references outlive it.
+  // The references must outlive it.
   GpuDevices(const gpu::Machine& machine, const gpu::Gpu& gpu, const PoolFacts& facts)
       : machine_(machine), gpu_(gpu), facts_(facts) {}
 
-  // A GPU in MIG mode cannot be had whole, unless its mode changes without a reset.
+  // Whether it can be allocated whole. Not in MIG mode, unless its mode changes without a reset.
   bool has_whole() const;
-  // Whether instances are made for claims. Where a change of the mode needs a reset, only if the
-  // mode is on already.
+  // Whether instances are created for claims. If a mode change needs a reset, only if the mode is
+  // already on.
   bool partitions() const;
 
   cluster::SliceDevice whole() const;
-  // The places where instances may be made, or else the instances that there are.
+  // The places where instances may be created, or else the existing instances.
   std::vector<cluster::SliceDevice> instances() const;
 
  private:
   void put_common(cluster::SliceDevice& device) const;
   void put_share(cluster::SliceDevice& device) const;
-  // What the GPU has, where the capacity is less.
+  // Adds the GPU's total if the capacity is less.
   void put_total(cluster::SliceDevice& device) const;
   std::vector<cluster::DeviceTaint> taints(std::initializer_list<std::string> uuids) const;
   cluster::SliceDevice place(const gpu::GpuInstanceProfile& profile, int start) const;

@@ -1,5 +1,5 @@
 #pragma once
-// The health of this node's devices, from who knows it to kubelet's stream (dra/server.h).
+// Passes the health of this node's devices to kubelet's stream (dra/server.h).
 // Thread-safe.
 
 #include <chrono>
@@ -23,23 +23,24 @@ class HealthBoard {
  public:
   struct View {
     std::vector<DeviceHealth> devices;
-    std::chrono::system_clock::time_point at;  // when they were seen so last
+    std::chrono::system_clock::time_point at;  // when this was last observed
     std::uint64_t version = 0;
     bool stopped = false;
   };
 
-  // Every device, as it was seen at `at`.
+  // Sets every device, as observed at `at`.
   void set(std::vector<DeviceHealth> devices, std::chrono::system_clock::time_point at);
-  // What was set last, once it differs from `version`, at the latest after `longest`.
+  // The latest state, once it differs from `version`, at the latest after `longest`.
   View await(std::uint64_t version, std::chrono::milliseconds longest) const;
-  // Nobody waits any more.
+  // Releases all waiting callers.
   void stop();
 
-  // Kubelet has taken the driver; it has asked for the stream.
+  // Kubelet has accepted the driver; kubelet has requested the stream.
   void note_taken(std::chrono::steady_clock::time_point at);
   void note_asked() const;
-  // Whether kubelet takes the driver and never asks: its feature gate ResourceHealthStatus is off.
-  // One that asks does so when it takes the driver, and again every 5 s where that fails.
+  // Whether kubelet accepted the driver but never requests the stream: its feature gate
+  // ResourceHealthStatus is off. Otherwise it requests it on accepting the driver, and again every
+  // 5 s if that fails.
   bool goes_unasked(std::chrono::steady_clock::time_point now) const;
 
  private:

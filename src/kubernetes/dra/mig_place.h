@@ -1,5 +1,5 @@
 #pragma once
-// A place on a GPU where an instance is made for a claim, and removed after it. Values.
+// A place on a GPU where an instance is created for a claim, and removed after it. Values.
 
 #include <optional>
 #include <string>
@@ -18,11 +18,11 @@ struct MigPlace {
   auto operator<=>(const MigPlace&) const = default;
 };
 
-// Whether both would need some of the same memory slices of one GPU.
+// Whether both need some of the same memory slices of one GPU.
 bool overlap(const MigPlace& a, const MigPlace& b);
 
-// What `name` stands for in the pool (dra/names.h, mig_device_name()). nullopt: no GPU of the
-// machine has that place.
+// Resolves `name` in the pool (dra/names.h, mig_device_name()). nullopt: no GPU of the machine has
+// that place.
 struct NamedPlace {
   const gpu::Gpu* gpu;
   const gpu::GpuInstanceProfile* profile;

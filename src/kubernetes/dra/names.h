@@ -9,31 +9,31 @@
 
 namespace tranche::dra {
 
-// Ours beside NVIDIA's: which GPUs are linked by NVLink, for a claim that wants several of them
-// together (matchAttribute).
+// Our addition to NVIDIA's attributes: which GPUs are linked by NVLink, for a claim that wants
+// several of them together (matchAttribute).
 inline constexpr std::string_view kIslandAttribute = "tranche.dev/nvlinkIsland";
 inline constexpr std::string_view kPciBusIdAttribute = "resource.kubernetes.io/pciBusID";
 inline constexpr std::string_view kPcieRootAttribute = "resource.kubernetes.io/pcieRoot";
 
-// "gpu-0", by the minor number; of a GPU without one, by NVML's index.
+// "gpu-0", by the minor number, or else by NVML's index.
 std::string gpu_device_name(const gpu::Gpu& gpu);
-// "gpu-0-mig-1g10gb-19-3": profile without its dot, its id, the first memory slice. What has no
-// place in a DNS label becomes a hyphen ("1g10gb-me").
+// "gpu-0-mig-1g10gb-19-3": profile without its dot, its id, the first memory slice. Characters not
+// allowed in a DNS label become hyphens ("1g10gb-me").
 std::string mig_device_name(const gpu::Gpu& gpu, const gpu::GpuInstanceProfile& profile, int start);
-// "gpu-0-mig-1g10gb-gi9-ci0": of an instance that is there, by the driver's ids.
+// "gpu-0-mig-1g10gb-gi9-ci0": an existing instance, by the driver's ids.
 std::string existing_device_name(const gpu::Gpu& gpu, const gpu::MigInstance& instance);
 // "gpu-0-counter-set".
 std::string counter_set_name(const gpu::Gpu& gpu);
 
-// Kubernetes compares pools by name alone where it counts (its issue 140434), so another driver's
-// pool of the node's name would be mixed up with ours.
+// Kubernetes counts pools only by name (its issue 140434), so another driver's pool with the node's
+// name would be mixed up with ours.
 std::string pool_name(std::string_view node);
 // The allocator goes through a pool's slices by name: "n1-gpu.nvidia.com-00", ... A name that is
-// too long is cut, and told apart by a checksum.
+// too long is cut, and made unique by a checksum.
 std::string slice_name(std::string_view node, std::string_view driver, std::size_t number);
 
-// A version as Kubernetes wants it, three numbers without leading zeros: "570.158.01" is
-// "570.158.1", and "12.8" is "12.8.0". Empty: it is no version.
+// A version in Kubernetes' format, three numbers without leading zeros: "570.158.01" becomes
+// "570.158.1", and "12.8" becomes "12.8.0". Empty: not a version.
 std::string semantic_version(std::string_view text);
 
 }  // namespace tranche::dra

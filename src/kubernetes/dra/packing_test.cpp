@@ -40,7 +40,7 @@ TEST(Packing, TheFullestGpuThatHasRoomIsFirst) {
   EXPECT_EQ(names.front(), "gpu-3") << "of equally free ones the order stays";
 }
 
-// Nobody can have it whole, nor share it.
+// It can be neither allocated whole nor shared.
 TEST(Packing, AGpuThatIsCutIsLast) {
   auto pool = pool_of(3);
   auto cut = claim("gpu-0-mig-1g10gb-19-6", {});

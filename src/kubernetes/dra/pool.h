@@ -1,15 +1,15 @@
 #pragma once
 // The devices that a node publishes for claims, made from the machine. Pure.
 //
-//   gpu-0                   a whole GPU, and where shares can be limited any part of it: a claim
-//                           takes so much memory (bytes) and compute (percent), and all of both if
-//                           it names none
-//   gpu-0-mig-1g10gb-19-3   a MIG instance: one that exists, or a place where one may be made
+//   gpu-0                   a whole GPU, and if shares can be limited any part of it: a claim takes
+//                           the memory (bytes) and compute (percent) that it names, and all of both
+//                           if it names none
+//   gpu-0-mig-1g10gb-19-3   a MIG instance: an existing one, or a place where one may be created
 //
-// Where instances may be made for claims, all devices of a GPU draw on one counter set: a place
-// takes its memory slices, compute slices and engines, and the GPU takes everything, so nothing is
-// given out twice. Source: Kubernetes' KEP-4815 (partitionable devices) and KEP-5075 (consumable
-// capacity).
+// Where instances may be created for claims, all devices of a GPU consume one counter set: a place
+// consumes its memory slices, compute slices and engines, and the GPU consumes everything, so
+// nothing is allocated twice. Source: Kubernetes' KEP-4815 (partitionable devices) and KEP-5075
+// (consumable capacity).
 
 #include <cstdint>
 #include <string>
@@ -24,9 +24,9 @@ namespace tranche::dra {
 struct Pool {
   std::vector<cluster::CounterSet> counters;
   std::vector<cluster::SliceDevice> gpus;  // by index
-  // MIG devices of each GPU that has any, by the GPU's index, or where instances are made for
-  // claims the last GPU first: large profiles before small ones, and of each profile the places at
-  // the end first, where fewer large profiles could begin.
+  // The MIG devices of each GPU that has any, by the GPU's index, or last GPU first if instances
+  // are created for claims: large profiles before small ones, and of each profile the places at the
+  // end first, where fewer large profiles could start.
   std::vector<std::vector<cluster::SliceDevice>> instances;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the devices of a pool are made of beside the machine.
+// The inputs for a pool's devices besides the machine.
 
 #include <map>
 #include <set>
@@ -12,8 +12,8 @@
 namespace tranche::dra {
 
 struct PoolFacts {
-  bool shares = false;  // parts of a GPU can be given out and limited here
-  // GPUs on which instances may be made for claims.
+  bool shares = false;  // parts of a GPU can be allocated and limited here
+  // GPUs on which instances may be created for claims.
   std::set<gpu::GpuUuid> partitionable;
   std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"
   std::map<gpu::GpuUuid, std::string> islands;        // GPUs linked by NVLink have the same text

@@ -91,7 +91,7 @@ TEST(Counters, AreFewEnough) {
   }
 }
 
-// The whole GPU takes every counter, so nothing is beside it.
+// The whole GPU takes every counter, so nothing fits next to it.
 TEST(Counters, TheWholeGpuLeavesNothing) {
   for (const auto& model : gpu::mig_models()) {
     auto left = whole_gpu(model.geometry);

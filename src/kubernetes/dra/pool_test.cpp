@@ -94,7 +94,7 @@ TEST(Pool, WhatIsDividedIsWhatProgramsCanHave) {
   const auto shared = make_pool(machine, {.shares = true}).gpus[0];
   EXPECT_EQ(shared.capacity.at("memory"),
             (cluster::DeviceCapacity{kUsable, {{kUsable, kMiB, kUsable, kMiB}}}));
-  // What the model is told by, where the capacity is less.
+  // The value that identifies the model, if the capacity is less.
   EXPECT_EQ(shared.attributes.at("tranche.dev/totalMemory"),
             cluster::DeviceAttribute(std::int64_t{46068}));
   const auto whole = make_pool(machine, {}).gpus[0];

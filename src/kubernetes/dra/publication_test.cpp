@@ -109,7 +109,7 @@ TEST(Publication, AnotherNumberOfSlicesIsANewGeneration) {
     EXPECT_EQ(write.slice.pool, (cluster::ResourcePool{"gpu-n1", 3, 6}));
 }
 
-// Kubelet removes all slices of the node when it starts; somebody may remove one.
+// Kubelet removes all slices of the node when it starts; someone may remove one.
 TEST(Publication, WhatIsMissingIsMadeAgain) {
   Server server;
   server.apply(writes_for({}, pool_of(8, true), kNames, kNode));

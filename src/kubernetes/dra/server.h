@@ -1,7 +1,7 @@
 #pragma once
-// A driver's two sockets: the one that kubelet calls it on (DRAPlugin v1 and v1beta1, and the
-// health of its devices), and the one in kubelet's folder of plugins by which kubelet comes to know
-// it. It serves from its creation on. The destructor takes the second socket away first, so that
+// A driver's two sockets: the one on which kubelet calls it (DRAPlugin v1 and v1beta1, and the
+// health of its devices), and the one in kubelet's plugin folder through which kubelet discovers
+// it. It serves from its creation on. The destructor removes the second socket first, so that
 // kubelet stops calling, and then ends the calls.
 
 #include <filesystem>
@@ -23,18 +23,18 @@ class Server {
     std::filesystem::path socket;        // <kubelet root>/plugins/<driver>/dra-<instance>.sock
     std::filesystem::path registration;  // <kubelet root>/plugins_registry/<driver>-...-reg.sock
   };
-  // What kubelet answered to the registration: it took it, or why it did not. On a thread of the
-  // server.
+  // Kubelet's answer to the registration: accepted, or why not. Called on a server
+  // thread.
   using Registered = std::function<void(Result<void>)>;
 
-  // `driver`, `health` and `log` must outlive it. Makes the socket's own folder if need be. Errors:
-  // as of kubelet/socket_server.h.
+  // `driver`, `health` and `log` must outlive it. Creates the socket's own folder if necessary.
+  // Errors: see kubelet/socket_server.h.
   static Result<std::unique_ptr<Server>> start(Options options, Driver& driver,
                                                const HealthBoard& health, Registered registered,
                                                const Log& log);
   virtual ~Server() = default;
 
-  // Whether both sockets' files are still those that this server made.
+  // Whether both sockets' files are still those created by this server.
   virtual bool intact() const = 0;
 };
 

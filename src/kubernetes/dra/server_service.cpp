@@ -62,8 +62,8 @@ grpc::Status unprepare(Driver& driver, const Request& request, Answer& answer) {
   return grpc::Status::OK;
 }
 
-// The methods of one version of the interface. A call may wait for seconds, so threads of gRPC's
-// own run them: one that waits keeps nobody from calling.
+// The methods of one version of the interface. A call may block for seconds, so gRPC's own threads
+// run them: a blocked one does not prevent other calls.
 template <class Service, class PrepareRequest, class PrepareAnswer, class UnprepareRequest,
           class UnprepareAnswer>
 class Methods final : public Service {
@@ -198,7 +198,7 @@ class DriverServer final : public Server {
         health_(health),
         registration_(options_, std::move(registered)) {}
 
-  // Kubelet's streams end only when they are told.
+  // Kubelet's streams only end on request.
   ~DriverServer() override { health_.stop(); }
 
   // Kubelet calls as soon as it knows the driver, so that comes last.

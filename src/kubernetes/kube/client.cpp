@@ -357,7 +357,7 @@ Result<std::string> Client::list_pages(const Kind& kind, const ListOptions& opti
       next.clear();
       continue;
     }
-    // Too long: whoever may make objects can make large ones. Fewer of them fit.
+    // Too long: anyone who may create objects can create large ones. Fewer of them fit.
     if (!body && body.error().code == Code::kUnsupported && !cached && size > 1) {
       size = std::max(1, size / kFewer);
       continue;

@@ -3,9 +3,9 @@
 //
 // Each call borrows a connection from a small pool of idle ones, and reads its answer into memory
 // up to a limit. A watch has a connection of its own and holds one event at a time. A request that
-// does no harm when it is sent twice is sent again within the call's deadline: a read, or a request
-// that the server refused before it began (429, and 503 with Retry-After). Credential files are
-// read again when they have changed, and once when the server answers 401.
+// is safe to repeat is sent again within the call's deadline: a read, or a request that the server
+// refused before processing it (429, and 503 with Retry-After). Credential files are read again
+// when they have changed, and once when the server answers 401.
 //
 // Thread-safe. Starts no thread.
 
@@ -25,19 +25,19 @@ class Client final : public cluster::Objects {
  public:
   struct Options {
     std::string user_agent = "tranche";
-    std::string field_manager = "tranche";  // of a create and update that names none
+    std::string field_manager = "tranche";  // for a create or update that names none
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
-    std::size_t max_object_bytes = std::size_t{4} << 20U;  // of an object, and of a watch's event
+    std::size_t max_object_bytes = std::size_t{4} << 20U;  // of an object, or an event of a watch
     std::size_t max_list_bytes = std::size_t{64} << 20U;   // of one page
     int page = 500;                                        // objects in one page of a list
     // The client asks the server to end a watch after this time. If no byte (not even a bookmark)
-    // comes for one and a half times as long, the connection is dead.
+    // arrives for one and a half times as long, the connection is dead.
     std::chrono::seconds watch_time = std::chrono::minutes(5);
     // Must outlive the client. Null: nothing is logged.
     const Log* log = nullptr;
   };
 
-  // Reads the credential files once, so that a mistake in them is reported at the start. Does not
+  // Reads the credential files once, so that an error in them is reported at startup. Does not
   // connect.
   static Result<std::unique_ptr<Client>> open(Credentials credentials, Options options);
   static Result<std::unique_ptr<Client>> open(Credentials credentials) {

@@ -2,7 +2,7 @@
 // The address of the API server and the credentials for it, from a kubeconfig file or from the
 // service account of a Pod. This file has the values and reads them; client.h connects.
 //
-// Tokens and certificates rotate. So a value here names the file and does not copy it; the client
+// Tokens and certificates rotate. So a value here names the file instead of copying it; the client
 // reads the file again when it has changed. Data inline in a kubeconfig (…-data) is kept as text.
 
 #include <filesystem>
@@ -39,17 +39,17 @@ struct Credentials {
 };
 
 // Parses the text of a kubeconfig. `path`: named in messages; relative file names are relative to
-// its folder. `context`: empty for current-context. kInvalidArgument: the text is broken or lacks
-// something. kUnsupported: it uses something that this client does not do (proxy-url, exec and
+// its folder. `context`: empty for current-context. kInvalidArgument: the text is invalid or lacks
+// something. kUnsupported: it uses something that this client does not support (proxy-url, exec and
 // auth-provider plugins, user names with passwords, impersonation).
 Result<Credentials> parse_kubeconfig(std::string_view text, const std::filesystem::path& path,
                                      const std::string& context = {});
 Result<Credentials> load_kubeconfig(const std::filesystem::path& path,
                                     const std::string& context = {});
 
-// The context of several files, as KUBECONFIG lists them: `context`, else the current-context of
-// the first file that has one, and that from the first file that knows it. Its cluster and user
-// must be in the same file. kInvalidArgument also when no file knows the context.
+// The context from several files, as listed in KUBECONFIG: `context`, else the current-context of
+// the first file that has one, taken from the first file that defines it. Its cluster and user must
+// be in the same file. kInvalidArgument also if no file defines the context.
 Result<Credentials> load_kubeconfigs(const std::vector<std::filesystem::path>& paths,
                                      const std::string& context = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// Loads libcurl when the first client is opened. libcurl brings some thirty other libraries.
-// Linked, they would cost each start of the program 5 ms and some megabytes, even without an API
+// Loads libcurl when the first client is opened. libcurl depends on about thirty other libraries.
+// Linked, they would cost each start of the program 5 ms and a few megabytes, even without an API
 // server.
 
 #include <curl/curl.h>

@@ -1,8 +1,8 @@
 #pragma once
-// Reads the certificates, key and token that the credentials name, as they are now.
+// Reads the current certificates, key and token that the credentials name.
 //
-// Files rotate: current() looks at each file (one stat) and reads those that changed. While a file
-// cannot be read, its last content stays in force. Thread-safe; no lock is held while a file is
+// Files rotate: current() checks each file (one stat) and reads those that changed. While a file
+// cannot be read, its last content stays in effect. Thread-safe; no lock is held while a file is
 // read.
 
 #include <cstdint>
@@ -28,10 +28,10 @@ struct Identity {
 
 class IdentityKeeper {
  public:
-  // Fails when a file cannot be read, or when the token holds characters that no header may hold.
+  // Fails if a file cannot be read, or if the token contains characters not allowed in a header.
   static Result<std::unique_ptr<IdentityKeeper>> open(const Credentials& credentials);
 
-  // The identity now. Returns the same pointer while nothing has changed.
+  // The current identity. Returns the same pointer while nothing has changed.
   std::shared_ptr<const Identity> current();
 
  private:

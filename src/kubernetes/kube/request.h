@@ -1,5 +1,5 @@
 #pragma once
-// A request to the API server, in the words of HTTP, of our messages and of RBAC rules.
+// A request to the API server, in terms of HTTP, our messages and RBAC rules.
 
 #include <initializer_list>
 #include <string>
@@ -22,19 +22,19 @@ struct Request {
   std::string query = {};  // as query_of() makes it
   std::string body = {};
   std::string_view content_type = "application/json";
-  bool once = false;  // the client never repeats it, whatever the server answers
+  bool once = false;  // the client never repeats it, whatever the response
 
-  // Whether it may be sent twice without harm.
+  // Whether it is safe to send twice.
   bool reads() const { return method == "GET"; }
   // "get configmaps x/y", "patch nodes/status n". Every message begins with this.
   std::string describe() const;
   // "configmaps", "nodes/status", "leases.coordination.k8s.io", as RBAC rules name it.
   std::string resource() const;
-  // "/api/v1/namespaces/x/configmaps/y?limit=500". kInvalidArgument: no object can have this key.
+  // "/api/v1/namespaces/x/configmaps/y?limit=500". kInvalidArgument: an invalid key.
   Result<std::string> target() const;
 };
 
-// "a=b&c=d", percent-encoded. Parameters with an empty value are left out.
+// "a=b&c=d", percent-encoded. Parameters with an empty value are omitted.
 std::string query_of(
     std::initializer_list<std::pair<std::string_view, std::string_view>> parameters);
 

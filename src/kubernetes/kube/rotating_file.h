@@ -1,5 +1,5 @@
 #pragma once
-// A small file that another program replaces now and then: a token, a certificate. Kubernetes
+// A small file that another program replaces from time to time: a token, a certificate. Kubernetes
 // replaces a mounted Secret by changing a link above the file, so links are followed and the file
 // at their end counts. A value; used by one thread at a time.
 
@@ -17,9 +17,10 @@ class RotatingFile {
  public:
   explicit RotatingFile(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Whether the path leads to another file than at the last read(), or the file was written since.
+  // Whether the path leads to a different file than at the last read(), or the file was written
+  // since.
   bool changed() const;
-  // Reads the whole file; white space at its end is removed. kInvalidArgument: it is empty.
+  // Reads the whole file; trailing white space is removed. kInvalidArgument: it is empty.
   Result<std::string> read();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The API server's address as people and kubeconfig files write it.
+// The API server's address as written by people and in kubeconfig files.
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@ struct ServerUrl {
   std::string port;  // "443"
   std::string path;  // "" or "/k8s/clusters/c-1"
 
-  // "https://[::1]:6443/path"; the default port is left out.
+  // "https://[::1]:6443/path"; the default port is omitted.
   std::string to_string() const;
   // "host:port" with brackets where needed.
   std::string authority() const;

@@ -1,6 +1,6 @@
 #pragma once
-// Turns a refusal of the API server into an Error: who asked for what, what the server said, and
-// what to do. For 403 the hint is the missing RBAC rule.
+// Turns a refusal of the API server into an Error: which identity requested what, the server's
+// message, and what to do. For 403 the hint is the missing RBAC rule.
 // Source: metav1.Status of k8s.io/apimachinery; the texts of Kubernetes' RBAC authorizer.
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace tranche::kube {
 
-// `status`: HTTP's, 400 or more. `body`: a metav1.Status, or any text of a proxy. `who`: where the
-// credentials come from.
+// `status`: HTTP's, 400 or more. `body`: a metav1.Status, or any text of a proxy. `who`: the origin
+// of the credentials.
 Error refusal(const Request& request, long status, std::string_view body, std::string_view who);
 
 }  // namespace tranche::kube

@@ -1,10 +1,10 @@
 #pragma once
-// One connection to the API server (with curl's handles for it). It carries one exchange after the
-// other. An exchange ends at its deadline, and soon after its stop request, which wakes the waiting
-// thread.
+// One connection to the API server (with curl's handles for it). It carries one exchange after
+// another. An exchange ends at its deadline, and soon after its stop request, which wakes the
+// waiting thread.
 //
-// A Transfer has one identity; for another identity make another Transfer. Used by one thread at a
-// time. It starts no thread, but curl starts one to look up a host's name.
+// A Transfer has one identity; for another identity create another Transfer. Used by one thread at
+// a time. It starts no thread, but curl starts one to resolve a host name.
 
 #include <chrono>
 #include <cstddef>
@@ -43,24 +43,24 @@ struct Exchange {
   std::stop_token stop;
   // Called from within curl with a piece of the answer's body; false ends the exchange.
   std::function<bool(long status, std::string_view piece)> take;
-  // Called outside of curl, after some pieces were taken; false ends the exchange.
+  // Called outside of curl, after some pieces were received; false ends the exchange.
   std::function<bool()> between = {};
-  // Called once, outside of curl, when the answer's head has come.
+  // Called once, outside of curl, when the response's headers have arrived.
   std::function<void(long status)> begun = {};
 };
 
 struct Outcome {
   enum class End {
-    kDone,      // the whole answer has come
+    kDone,      // the whole response has arrived
     kEnded,     // take() or between() ended it
     kStopped,   // stop was requested
-    kDeadline,  // the deadline passed, or no byte came for too long
-    kBroken,    // no connection, or no whole answer
+    kDeadline,  // the deadline passed, or no byte arrived for too long
+    kBroken,    // no connection, or an incomplete response
   };
   End end = End::kDone;
-  long status = 0;    // 0: no answer
+  long status = 0;    // 0: no response
   bool sent = false;  // the request may have left this machine
-  // The answer's protocol: "HTTP/2", "HTTP/1.1"; empty: no answer. Always a literal.
+  // The response's protocol: "HTTP/2", "HTTP/1.1"; empty: no response. Always a literal.
   std::string_view protocol = {};
   std::optional<std::chrono::seconds> retry_after = {};
   std::string trouble = {};  // kBroken: curl's message

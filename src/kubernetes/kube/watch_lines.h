@@ -1,6 +1,6 @@
 #pragma once
-// Reads the stream of a watch, which comes in pieces of any size, as events: one JSON object a
-// line. A LineSplitter is a value; it holds the unfinished line and no more.
+// Splits the stream of a watch, which arrives in pieces of any size, into events: one JSON object
+// per line. A LineSplitter is a value; it only holds the unfinished line.
 
 #include <cstddef>
 #include <string>
@@ -29,7 +29,7 @@ class LineSplitter {
 // One line of a watch's stream. An event of type ERROR (other than 410) is an Error.
 struct WatchLine {
   cluster::WatchEvent event;
-  bool expired = false;  // the server says 410: the version is too old
+  bool expired = false;  // the server returned 410: the version is too old
 };
 Result<WatchLine> parse_watch_line(const Request& request, std::string_view line,
                                    std::string_view who);

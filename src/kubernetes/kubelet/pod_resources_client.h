@@ -1,6 +1,6 @@
 #pragma once
 // A client of kubelet's pod-resources API v1 on its unix socket, and a reader of the checkpoint in
-// its folder of device plugins. Each call makes one short connection. Thread-safe.
+// its device-plugins folder. Each call makes one short connection. Thread-safe.
 
 #include <chrono>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Kubelet's own bytes: a message that is read by wrong numbers is none at all, and nobody knows any
-// more who holds what.
+// Kubelet's own bytes: with wrong field numbers a message reads as empty, and the holders would be
+// unknown.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,14 +14,14 @@ namespace tranche::kubelet {
 struct Registration {
   // For messages: /var/lib/kubelet/device-plugins/kubelet.sock.
   std::filesystem::path kubelet_socket;
-  std::string endpoint;  // socket file name beside it: "nvidia-gpu.sock"
+  std::string endpoint;  // socket file name next to it: "nvidia-gpu.sock"
   std::string resource;  // "nvidia.com/gpu"
   bool operator==(const Registration&) const = default;
 };
 
-// Makes one attempt, with the kubelet that listens on `kubelet` and with no successor of it.
-// kUnavailable: kubelet is away; kTimeout: it does not answer within `deadline`;
-// kFailedPrecondition: it refused (the message has its words), or `stop` was requested.
+// Makes one attempt, only with the kubelet that listens on `kubelet`, not with a successor.
+// kUnavailable: kubelet is down; kTimeout: it does not answer within `deadline`;
+// kFailedPrecondition: it refused (with its message), or `stop` was requested.
 Result<void> register_plugin(const Registration& registration, const PinnedFile& kubelet,
                              const std::stop_token& stop = {},
                              std::chrono::milliseconds deadline = std::chrono::seconds(5));

@@ -25,7 +25,7 @@ class Step final : public SocketServer::Event {
   Run run_;
 };
 
-// A method with one request and one answer. It must outlive the server.
+// A method with one request and one response. It must outlive the server.
 template <class Request, class Answer>
 struct Method {
   // Asks for one call: the generated Request<Method>() of the service.
@@ -35,8 +35,9 @@ struct Method {
   std::function<grpc::Status(const Request&, Answer&)> answer;
 };
 
-// One call of a method. It is there before the call comes, and destroys itself when it is over,
-// when none comes any more, or when the server ends. Every call that comes asks for the next one.
+// One call of a method. It exists before the call arrives, and destroys itself when the call is
+// over, when no more calls arrive, or when the server ends. Every arriving call requests the next
+// one.
 template <class Request, class Answer>
 class UnaryCall final : public SocketServer::Event {
  public:
@@ -58,7 +59,7 @@ class UnaryCall final : public SocketServer::Event {
     Answer answer;
     const auto status = method.answer(request_, answer);
     writer_.Finish(answer, status, SocketServer::tag(this));
-    // Asked for behind the answer, which somebody waits for.
+    // Requested after the response, which the client is waiting for.
     ask(method, queue);
   }
 

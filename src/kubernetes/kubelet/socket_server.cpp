@@ -189,7 +189,7 @@ Result<std::unique_ptr<SocketServer>> SocketServer::start(
     log.warn(fmt::format("taking {} over from the process that answers on it (--take-over)",
                          options.socket.string()));
   } else if (!options.handed_over) {
-    ::unlink(options.socket.c_str());  // nobody answers on it
+    ::unlink(options.socket.c_str());  // no process answers on it
   }
   auto server = std::make_unique<GrpcServer>(options, other);
   if (!server->serve(services, listen, replace)) {

@@ -3,11 +3,11 @@
 // which NFD's local source turns into node labels. This header has the text, the file, and the
 // check of who owns the file.
 //
-// Two writers of one file would undo each other's work for ever. So with `--labels auto` the agent
-// asks FeatureFile::owner() first. A hidden file beside it marks our own file (".gfd.tranche", with
-// the size and a checksum of the last text; NFD ignores hidden files). A mark inside the file was
-// rejected: older NFD turns comment lines into labels, and the text would no longer equal that of
-// NVIDIA's GPU feature discovery. Another writer's file counts as in use while its age is below
+// Two writers of one file would overwrite each other forever. So with `--labels auto` the agent
+// asks FeatureFile::owner() first. A hidden file next to it marks our own file (".gfd.tranche",
+// with the size and a checksum of the last text; NFD ignores hidden files). A mark inside the file
+// was rejected: older NFD turns comment lines into labels, and the text would no longer equal that
+// of NVIDIA's GPU feature discovery. Another writer's file counts as in use while its age is below
 // kStale, two of NVIDIA's intervals. An abandoned one (uninstalled, --oneshot) is taken over.
 
 #include <chrono>
@@ -41,8 +41,8 @@ class FeatureFile {
   enum class Owner {
     kNobody,     // no file
     kUs,         // our last text, from this run or an earlier one
-    kOther,      // another writer's and in use; do not touch it
-    kAbandoned,  // another writer's, not touched for kStale
+    kOther,      // another writer's and in use; must not be changed
+    kAbandoned,  // another writer's, unchanged for kStale
   };
   static constexpr std::chrono::seconds kStale{120};
 
@@ -52,11 +52,11 @@ class FeatureFile {
   // Whether the folder exists. Without NFD on the node it does not, and nothing would read the
   // file.
   bool folder_exists() const;
-  // `now`: wall clock, compared with the file's time of change. A time in the future counts by its
-  // distance, so a wrong clock cannot block the file for ever.
+  // `now`: wall clock, compared with the file's modification time. A time in the future counts by
+  // its distance, so a wrong clock cannot block the file forever.
   Result<Owner> owner(std::chrono::system_clock::time_point now) const;
 
-  // Replaces the file in one step (0644) and marks it as ours. The folder must exist.
+  // Replaces the file atomically (0644) and marks it as ours. The folder must exist.
   Result<void> write(const Labels& labels) const;
   // Removes the file if it is ours; another writer's file stays.
   Result<void> remove() const;

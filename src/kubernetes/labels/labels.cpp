@@ -79,7 +79,7 @@ std::string mode_of(const std::vector<Gpu>& gpus, const gpu::Host& host) {
   return "unknown";
 }
 
-// Where nobody knows, NVIDIA's program writes no label either.
+// If it is unknown, NVIDIA's program writes no label either.
 void add_vgpu(const gpu::Host& host, Labels& labels) {
   if (!host.pci_known) return;
   labels["nvidia.com/vgpu.present"] = host.vgpu ? "true" : "false";
@@ -113,8 +113,8 @@ Result<void> add_mps(const std::vector<Gpu>& gpus, bool wished, Labels& labels) 
   return {};
 }
 
-// The GPUs that labels describe. Display cards of DGX stations are left out, and so are GPUs that
-// never reported a name, or their MIG layout where that is asked for.
+// The GPUs that labels describe. Excludes display cards of DGX stations, and GPUs that never
+// reported a name, or their MIG layout if that is needed.
 std::vector<Gpu> counted_gpus(const Machine& machine, config::MigStrategy strategy, LabelSet& set) {
   std::vector<Gpu> gpus;
   for (const auto& gpu : machine.gpus) {

@@ -22,7 +22,7 @@ struct LabelOptions {
   // Unix seconds for nvidia.com/gfd.timestamp: when the configuration took effect, not when the
   // labels were written, so that unchanged labels stay unchanged. nullopt: no timestamp.
   std::optional<std::int64_t> timestamp;
-  // Whether MPS is wished for, where `config` does not tell. nullopt: it does.
+  // Whether MPS is wanted, if `config` does not determine it. nullopt: it does.
   std::optional<bool> mps_wished{};
 };
 

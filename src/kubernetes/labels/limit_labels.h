@@ -1,6 +1,6 @@
 #pragma once
-// Our own labels, which say how the limits of each offered resource are enforced (docs/limits.md).
-// Without limits there are none, and the labels are NVIDIA's alone.
+// Our own labels, which state how the limits of each offered resource are enforced
+// (docs/limits.md). Without limits there are none, and all labels are NVIDIA's.
 
 #include "labels/label_set.h"
 #include "offer/offer.h"

@@ -26,7 +26,7 @@ struct Share {
 
 // The sharing of `resource`, whose devices are `devices` in order. Entries may differ between
 // devices (tranche.honorIgnoredFields) or repeat the resource. Then the entry with the most
-// replicas that covers a labelled device counts, and of equal entries the first.
+// replicas that covers a labelled device counts; among equal entries the first.
 Share share_of(const config::Sharing& sharing, const config::ResourceName& resource,
                std::span<const DeviceRef> devices);
 
