@@ -1,13 +1,13 @@
 #pragma once
 // Serves every tenant and schedules every device of the node, on one thread.
 //
-// The agent writes one file per tenant into a folder: <id>.json (limits/v1) says what the tenant
-// was promised (arbiter/tenant_files.h). The folder <id>/ beside it is mounted into the container
-// and holds the arbiter's socket.
+// The agent writes one file per tenant into a folder: <id>.json (limits/v1) has the tenant's
+// promised limits (arbiter/tenant_files.h). The folder <id>/ next to it is mounted into the
+// container and contains the arbiter's socket.
 //
 // While any process works or waits, the arbiter steps each device's policy every millisecond or two
 // (limit/shares.h, pace). Otherwise it sleeps, and clears `awake` in the policy pages: then a
-// library must call it.
+// library must wake it.
 
 #include <filesystem>
 #include <map>
@@ -47,7 +47,7 @@ class Arbiter {
   // How often the arbiter does its slow checks (ended processes, accounts) while nothing happens.
   static constexpr std::chrono::milliseconds kRest{1000};
   // How often the arbiter renews its heartbeat in the policy pages while it is awake. A library
-  // takes the arbiter for dead after 2 s without one. Each write to a page costs the tenant's
+  // considers the arbiter dead after 2 s without one. Each write to a page costs the tenant's
   // processes a fetch of that cache line, so the heartbeat is no more frequent than this.
   static constexpr limit::Ns kBeat = std::chrono::milliseconds(100);
   // The most slots and intervals of a tenant that a step reads. A tenant with more waits longer
@@ -55,8 +55,9 @@ class Arbiter {
   static constexpr std::size_t kMostSlots = TenantSession::kFew;
   static constexpr std::size_t kMostIntervals = 1024;
 
-  // The references and `processes` outlive the arbiter. Without `processes` nothing is compared
-  // with NVML. kIo: a folder cannot be made or watched. An extension's error is returned as it is.
+  // The references and `processes` must outlive the arbiter. Without `processes` nothing is
+  // compared with NVML. kIo: a folder cannot be created or watched. An extension's error is
+  // returned unchanged.
   static Result<std::unique_ptr<Arbiter>> open(const ArbiterOptions& options, const Clock& clock,
                                                const Log& log,
                                                gpu::ProcessReader* processes = nullptr,
@@ -81,17 +82,17 @@ class Arbiter {
   std::size_t tenants() const { return tenants_.size(); }
   // GPU time charged to a tenant on its device `index`.
   limit::Ns charged(const std::string& tenant, unsigned index) const;
-  // What a tenant says that it asked for of its device `index` is not true.
+  // Whether the tenant's own count of what it asked for of its device `index` is false.
   bool is_false(const std::string& tenant, unsigned index) const;
   // The status as it is written to status.json.
   limit::ArbiterStatus status() const;
-  // How many comparisons with NVML were begun and finished so far.
+  // How many comparisons with NVML were started and finished so far.
   Reconciler::Count scans() const {
     return reconciler_ == nullptr ? Reconciler::Count{} : reconciler_->count();
   }
 
  private:
-  // The work of a process on one device, as it was last read.
+  // The work of a process on one device, as last read.
   struct SlotWork {
     limit::StaleWork stale{};
     limit::Ns unfinished{0};
@@ -149,7 +150,7 @@ class Arbiter {
   MemoryLender lender_;
   ForeignFiles foreign_files_;
   std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the tenants
-  Extensions extensions_;                   // refer to the tenants
+  Extensions extensions_;                   // refers to the tenants
   limit::Ns looked_{-kRest};
   limit::Ns beat_{-kBeat};
   bool awake_ = false;

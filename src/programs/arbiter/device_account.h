@@ -5,10 +5,10 @@
 // A process belongs to a tenant when it has registered, when the tenant's folder is mounted in its
 // container, or when another process of its container has registered. The mount must lead to that
 // very folder: a container that mounts something else under that name must not be booked with
-// another tenant. Where the folder is mounted does not count, for a container's root can move that.
+// another tenant. The mount point does not matter, because a container's root can move it.
 //
-// An MPS server of a Pod is known by its supervisor (arbiter/mps_daemons.h), never by its name. A
-// process outside of Pods is known by its name, because no tenant can be there.
+// An MPS server of a Pod is recognised by its supervisor (arbiter/mps_daemons.h), never by its
+// name. A process outside of Pods is recognised by its name, because no tenant can be there.
 
 #include <cstdint>
 #include <functional>
@@ -40,13 +40,13 @@ struct DeviceAccount {
   // The processes that were booked with one tenant.
   struct Booked {
     std::vector<limit::Held> held{};
-    bool untold = false;  // NVML does not tell the memory of at least one process
+    bool untold = false;  // NVML does not report the memory of at least one process
     limit::Ns busy{0};    // GPU time that NVML sampled
-    std::vector<const gpu::DeviceProcess*> forgers{};  // their slots say what nobody can hold
+    std::vector<const gpu::DeviceProcess*> forgers{};  // their slots contain impossible values
     std::vector<const gpu::DeviceProcess*> registered{};
 
-    // Registered processes that may have used the GPU: those that NVML saw using it; where it tells
-    // of none (MIG instances), all.
+    // Registered processes that may have used the GPU: those that NVML saw using it, or all if it
+    // reports none (MIG instances).
     std::vector<const gpu::DeviceProcess*> suspects() const;
   };
   // Called with a process of a tenant's container that has not registered.
@@ -63,8 +63,8 @@ struct DeviceAccount {
 
   // False: the process has not registered with any tenant of `places`.
   bool book_registered(const gpu::DeviceProcess& process);
-  // `tenants`: those that processes of the container have registered for. `folder`: of the tenants'
-  // files. `serves_mps`: the process is a server of the node's MPS daemons.
+  // `tenants`: those that processes of the container have registered for. `folder`: contains the
+  // tenants' files. `serves_mps`: the process is a server of the node's MPS daemons.
   void book_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
                      const std::set<std::string>& tenants, const NodeFolder& folder,
                      bool serves_mps, const OnStray& on_stray);

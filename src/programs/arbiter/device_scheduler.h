@@ -24,7 +24,8 @@ class DeviceScheduler {
  public:
   explicit DeviceScheduler(limit::Ns now) : device_(now) {}
 
-  // The most batches of a tenant that a step takes one by one; more are joined (limit/device.h).
+  // The most batches of a tenant that a step takes individually; beyond that they are joined
+  // (limit/device.h).
   static constexpr std::size_t kMostBatches = 128;
 
   // A tenant's part of the device.
@@ -46,7 +47,7 @@ class DeviceScheduler {
   limit::Ns pace() const { return device_.pace(); }
 
   limit::Ns charged(limit::TenantId id) const { return device_.charged(id); }
-  // What the tenant says that it asked for is not true (limit/asked_time.h).
+  // Whether the tenant's own count of what it asked for is false (limit/asked_time.h).
   bool is_false(limit::TenantId id) const { return device_.is_false(id); }
   // Charges GPU time that the tenant used and did not report.
   void correct(limit::TenantId id, limit::Ns time) { device_.correct(id, time); }
@@ -57,7 +58,7 @@ class DeviceScheduler {
   limit::ByTenant<limit::Standing> standings_;  // reused by every step
 };
 
-// Writes `permit` into a tenant's policy page. True: threads that wait at the gate must be woken.
+// Writes `permit` into a tenant's policy page. True: threads waiting at the gate must be woken.
 bool publish(const limit::Permit& permit, limit::wire::DevicePolicy& policy);
 
 }  // namespace tranche::arbiter

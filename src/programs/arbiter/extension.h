@@ -1,11 +1,11 @@
 #pragma once
-// An extension is what not every node needs of the arbiter beside its shares: limits that the
-// kernel enforces, or containers that ask before they start. Each extension is a room inside
+// An extension is an optional part of the arbiter that not every node needs: limits that the kernel
+// enforces, or containers that ask before they start. Each extension is a room inside
 // src/programs/arbiter/ and one line in arbiter/run/extensions.def. Without that line it is not
 // built.
 //
 // The arbiter's one thread calls these functions, and they return at once. An extension whose calls
-// may hang makes them on threads of its own.
+// may hang makes them on its own threads.
 
 #include <filesystem>
 #include <functional>
@@ -34,15 +34,15 @@ class Extension {
   // Reports a process of the tenant's container that uses a GPU without having registered, or that
   // is about to start.
   virtual void saw(const TenantSession&, const tenant::ProcessId&) {}
-  // Whether a process reported by saw() may run. "": it may; other text: why not; nullopt: not
-  // known yet.
+  // Whether a process reported by saw() may run. "": it may; other text: why not; nullopt: unknown
+  // yet.
   virtual std::optional<std::string> outcome(const TenantSession&, const tenant::ProcessId&) const {
     return "";
   }
   // The outcome() of another extension may have changed.
   virtual void on_settled() {}
-  // Follows processes and tenants that came, went or changed, and retries what failed. Called at
-  // least once a second.
+  // Handles processes and tenants that came, went or changed, and retries failures. Called at least
+  // once a second.
   virtual void look() = 0;
   // Adds degraded tenants and findings to `status`.
   virtual void describe(limit::ArbiterStatus& status) const = 0;
@@ -55,8 +55,8 @@ class Extensions {
   // True if every extension lets the hello be answered.
   bool may_answer(const TenantSession& session, const tenant::ProcessId& process);
   void saw(const TenantSession& session, const tenant::ProcessId& process);
-  // The first outcome that is not "" (a reason, or not known yet); else "". A tenant whose device
-  // memory is to be kept by an enforcer that no extension provides may not run.
+  // The first outcome that is not "" (a reason, or unknown yet); else "". A tenant whose device
+  // memory requires an enforcer that no extension provides may not run.
   std::optional<std::string> outcome(const TenantSession& session,
                                      const tenant::ProcessId& process) const;
   void settled();
@@ -69,7 +69,7 @@ class Extensions {
   std::vector<std::unique_ptr<Extension>> all_;
 };
 
-// What an extension works with; all of it outlives the extension.
+// The inputs of an extension; all of it outlives the extension.
 struct ExtensionContext {
   std::filesystem::path tenants;      // the folder of the tenants' files
   std::filesystem::path cgroup_root;  // the node's cgroup v2 tree
@@ -78,9 +78,9 @@ struct ExtensionContext {
   const Clock& clock;
   const Log& log;
   Extensions& extensions;  // all extensions, this one included
-  // The status of the arbiter before; valid only while the extension is made.
+  // The previous arbiter's status; only valid while the extension is created.
   const limit::ArbiterStatus& before;
-  std::function<Sessions()> sessions;  // the sessions of now; do not keep the result
+  std::function<Sessions()> sessions;  // the current sessions; do not keep the result
 };
 using MakeExtension =
     std::function<Result<std::unique_ptr<Extension>>(const ExtensionContext& context)>;

@@ -1,8 +1,8 @@
 #pragma once
-// Keeps the processes on devices that no limit holds, and since when NVML has listed them. A
-// finding is reported once it is kPatience old, and logged once; one that forges, at once. A tenant
-// makes as many processes as it likes: of those with the same kind of finding the first is logged
-// and the others are counted, and kMostOfOne of them are reported.
+// Tracks processes on devices to which no limit applies, and since when NVML has listed them. A
+// finding is reported once it is kPatience old, and logged once; forgery is reported at once. A
+// tenant can create any number of processes: of those with the same kind of finding the first is
+// logged and the others are counted, and kMostOfOne of them are reported.
 //
 // Not thread-safe.
 
@@ -27,11 +27,11 @@ class Findings {
   // The most findings of one kind about one tenant, or one Pod, on one device that are reported.
   static constexpr std::size_t kMostOfOne = 64;
 
-  // Both outlive it.
+  // Both must outlive it.
   Findings(const Clock& clock, const Log& log) : clock_(clock), told_(clock, log) {}
 
-  // `strays`: all processes that are on `device` now and should not be; `since` is filled in here.
-  // Findings of `device` that are not among them are forgotten.
+  // `strays`: all processes that are currently on `device` and should not be; `since` is filled in
+  // here. Findings of `device` that are not among them are forgotten.
   void take(const std::string& device, std::vector<limit::Finding> strays);
   // Forgets the findings of all other devices.
   void keep_only(const std::vector<std::string>& devices);
@@ -52,7 +52,7 @@ class Findings {
     bool told = false;
   };
 
-  // A process that has just started may still register. One that forges has registered.
+  // A process that has just started may still register. One that forges is already registered.
   bool is_due(const Entry& entry) const {
     const auto kind = entry.finding.kind;
     return kind == limit::Finding::Kind::kForgedCharge ||

@@ -1,6 +1,6 @@
 #pragma once
-// Processes that handed over something else than their tenant's usage file (decision 18). Each is a
-// finding for kStays, the latest of each tenant.
+// Processes that handed over something other than their tenant's usage file (decision 18). Each is
+// a finding for kStays, the latest of each tenant.
 //
 // Not thread-safe.
 
@@ -19,12 +19,12 @@ class ForeignFiles {
  public:
   static constexpr std::chrono::minutes kStays{5};
 
-  // `clock` outlives it. `host`: for /proc.
+  // `clock` must outlive it. `host`: for /proc.
   ForeignFiles(FsRoot host, const Clock& clock) : host_(std::move(host)), clock_(clock) {}
 
-  // Reads who the process is: it may end at any moment.
+  // Reads the process's identity at once: it may end at any moment.
   void note(const std::string& tenant, const tenant::ProcessId& process);
-  // Adds the findings that are not over.
+  // Adds the findings that have not expired.
   void describe(limit::ArbiterStatus& status) const;
 
  private:

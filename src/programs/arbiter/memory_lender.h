@@ -1,7 +1,7 @@
 #pragma once
 // Lends a device's idle memory to the tenants that may borrow it (limit/lending.h), by writing each
-// one's limit into its policy page. It follows a change within a second, and processes that come or
-// go at once.
+// one's limit into its policy page. It reacts to a change within a second, and at once to processes
+// that come or go.
 //
 // Used by the arbiter's one thread.
 
@@ -21,12 +21,12 @@ class MemoryLender {
  public:
   // Bytes that processes of no tenant hold on a device.
   using Others = std::function<std::uint64_t(const std::string& device)>;
-  // `log` outlives it.
+  // `log` must outlive it.
   explicit MemoryLender(const Log& log) : log_(log) {}
 
   void lend(const Sessions& sessions, const Others& others);
-  // Adds what each tenant may hold now, and the devices on which lent memory is missed by its
-  // owners.
+  // Adds what each tenant may hold now, and the devices on which owners miss their lent
+  // memory.
   void describe(limit::ArbiterStatus& status) const;
 
  private:

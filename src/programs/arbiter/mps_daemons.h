@@ -1,14 +1,14 @@
 #pragma once
-// Knows the MPS servers of the node among the processes of Pods.
+// Identifies the node's MPS servers among the processes of Pods.
 //
-// Our supervisor of the control daemons (agent/mps) holds the lock of a file in their folder for as
-// long as it serves. The kernel tells who that is. Its servers descend from it: it takes daemons
-// that lose their parent as children of its own. So a process is a server when it or one that it
-// descends from holds that lock, whatever its name is and whatever its container has mounted. Each
-// release of the supervisor takes the lock (docs/decisions/0048-mps-supervisor.md).
+// Our supervisor of the control daemons (agent/mps) holds a file lock in their folder for as long
+// as it serves. The kernel reports the holder. Its servers descend from it: it adopts daemons that
+// lose their parent. So a process is a server when it or one of its ancestors holds that lock,
+// whatever its name is and whatever its container has mounted. Every release of the supervisor
+// takes the lock (docs/decisions/0048-mps-supervisor.md).
 //
-// While nobody holds the lock and the folder says `.ready`, daemons of NVIDIA's own supervisor
-// serve. They are known by the folder, which is mounted in their container.
+// While the lock is free and the folder has `.ready`, daemons of NVIDIA's own supervisor serve.
+// They are recognised by the folder, which is mounted in their container.
 //
 // Immutable: any thread may use it.
 
@@ -26,10 +26,10 @@ class MpsDaemons {
   // `folder`: its path here.
   MpsDaemons(FsRoot host, std::filesystem::path folder);
 
-  // Who serves at this moment.
+  // The current supervisor.
   struct Serving {
     std::optional<pid_t> supervisor{};
-    bool is_foreign = false;  // NVIDIA's supervisor, or none that we know
+    bool is_foreign = false;  // NVIDIA's supervisor, or an unknown one
   };
   Serving serving() const;
   // For Serving::is_foreign.

@@ -12,7 +12,7 @@ namespace tranche::arbiter {
 
 class NodeFolder {
  public:
-  // `folder`: its path here. A folder that this process does not see is mounted nowhere.
+  // `folder`: its path here. A folder that this process does not see counts as mounted nowhere.
   NodeFolder(const FsRoot& host, const std::filesystem::path& folder);
   // Whether `below`, a folder inside it ("": itself), is mounted in the container of the process.
   bool is_mounted(const host::ProcessFacts& facts, const std::string& below = "") const;

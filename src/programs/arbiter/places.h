@@ -1,12 +1,12 @@
 #pragma once
-// Divides the processes that the arbiter has descriptors for among the tenants.
+// Divides the processes for which the arbiter has descriptors among the tenants.
 //
-// A tenant may have one more process as long as it has fewer than there are places free. So the
+// A tenant may have one more process as long as it has fewer than there are free places. So the
 // first tenant gets at most half of all places, the next one half of the rest, and of N tenants
-// that want all there is each gets at least 1/(N+1). Where there is enough for everybody no tenant
-// notices. No numbers of tenants or shares need to be known before.
+// that want all, each gets at least 1/(N+1). If there is enough for everyone no tenant notices. No
+// numbers of tenants or shares need to be known in advance.
 //
-// Used by the arbiter's one thread. It outlives the leases.
+// Used by the arbiter's one thread. It must outlive the leases.
 
 #include <cstddef>
 #include <utility>
@@ -21,12 +21,12 @@ class Places {
   static constexpr std::size_t kOthers = 256;
 
   explicit Places(std::size_t total) : total_(total) {}
-  // As many as this process may open descriptors for, by RLIMIT_NOFILE.
+  // As many places as RLIMIT_NOFILE allows descriptors for.
   static Places of_this_process();
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
-  // A place that is given back at the end of its life.
+  // A place that is released at the end of its lifetime.
   class Lease {
    public:
     explicit Lease(Places& places) : places_(&places) { ++places.used_; }
@@ -48,7 +48,7 @@ class Places {
 
  private:
   std::size_t total_;
-  std::size_t used_ = 0;  // may be above the total: processes of the arbiter before are kept
+  std::size_t used_ = 0;  // may exceed the total: processes of the previous arbiter are kept
 };
 
 }  // namespace tranche::arbiter

@@ -72,7 +72,7 @@ ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
   for (const Device& device : devices) uuids.push_back(device.uuid);
   ProcessScan result{reader_.read(uuids), {}};
   if (!result.devices) return result;
-  std::optional<MpsDaemons::Serving> serving;  // read when somebody is there who may serve
+  std::optional<MpsDaemons::Serving> serving;  // read when there is a candidate server
   for (std::size_t i = 0; i < result.devices->size(); ++i) {
     const auto& processes = (*result.devices)[i].processes;
     if (!processes) continue;

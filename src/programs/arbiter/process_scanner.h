@@ -1,7 +1,7 @@
 #pragma once
-// Asks NVML which processes are on the tenants' devices, and reads from /proc who they are. Both
-// happen on a thread of its own, because a driver that hangs is given up only after seconds and
-// must not hold up the loop.
+// Asks NVML which processes are on the tenants' devices, and reads their identities from /proc.
+// Both happen on a separate thread, because a hanging driver is only given up on after seconds and
+// must not block the loop.
 //
 // ask(), take(), fd() and is_busy() are called by one thread, the loop's.
 
@@ -26,11 +26,11 @@ namespace tranche::arbiter {
 struct ProcessScan {
   Result<std::vector<gpu::DeviceProcesses>> devices;
   // The facts of /proc about the listed processes that were not in `known`. Their mounts are those
-  // of their container, as they and the processes of it that they descend from see them: a process
-  // that has changed its root (chroot) does not see the mounts outside. One that lives and cannot
-  // be read is among them, with what is known of it.
+  // of their container, as seen by them and their ancestors in it: a process that has changed its
+  // root (chroot) does not see the mounts outside. A live but unreadable process is included, with
+  // what is known about it.
   std::map<pid_t, host::ProcessFacts> strangers;
-  // The control groups of known processes that can be read, where a stranger may be in a Pod.
+  // The control groups of known, readable processes, if a stranger may be in a Pod.
   std::map<pid_t, std::string> known_groups{};
   // Strangers that are servers of the node's MPS daemons.
   std::set<pid_t> mps_servers{};
@@ -40,13 +40,13 @@ class ProcessScanner {
  public:
   struct Device {
     std::string uuid;
-    std::set<pid_t> known;  // pids of processes that need no look into /proc
+    std::set<pid_t> known;  // pids of processes that need not be looked up in /proc
   };
 
-  // `reader` outlives it. kIo: the eventfd cannot be made.
+  // `reader` must outlive it. kIo: the eventfd cannot be created.
   static Result<std::unique_ptr<ProcessScanner>> start(gpu::ProcessReader& reader, FsRoot host,
                                                        MpsDaemons mps);
-  // Waits for a reading under way, which ends by the deadline of the NVML adapter.
+  // Waits for a reading in progress, which ends by the deadline of the NVML adapter.
   ~ProcessScanner();
   ProcessScanner(const ProcessScanner&) = delete;
   ProcessScanner& operator=(const ProcessScanner&) = delete;
@@ -54,7 +54,7 @@ class ProcessScanner {
   // Readable when take() has an answer.
   int fd() const { return ready_.get(); }
   bool is_busy() const { return busy_; }
-  // Begins a reading. Must not be called while is_busy().
+  // Starts a reading. Must not be called while is_busy().
   void ask(std::vector<Device> devices);
   std::optional<ProcessScan> take();
 

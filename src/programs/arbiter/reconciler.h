@@ -1,23 +1,23 @@
 #pragma once
 // Compares the memory that tenants' processes charge with the memory that NVML counts. It does so
-// each second while a process is registered, and soon after a process made a context or ended. The
-// difference goes into `outside` of the policy page (limit/untracked_memory.h). So memory fills the
-// tenant's part even if the process that holds it charges nothing or never registered. A process on
-// a device that neither a tenant nor a limit holds is a finding.
+// each second while a process is registered, and soon after a process created a context or ended.
+// The difference goes into `outside` of the policy page (limit/untracked_memory.h). So memory fills
+// the tenant's part even if the process that holds it charges nothing or never registered. A
+// process on a device without a tenant and without a limit is a finding.
 //
 // It compares GPU time too: the time that NVML samples of a tenant's processes with the time that
 // the tenant was charged (limit/under_report.h). Missing time is charged, and the processes are
-// findings. This is not done on a device with an MPS server: its clients run at once, so their
-// samples add up to more than the time that passed. A tenant whose own count of what it asked for
-// is not true (limit/asked_time.h) is found everywhere.
+// findings. This is not done on a device with an MPS server: its clients run concurrently, so their
+// samples add up to more than the elapsed time. A tenant whose own count of what it asked for is
+// false (limit/asked_time.h) is found everywhere.
 //
 // arbiter/device_account.h decides which process belongs to which tenant.
 //
-// A process that lost its connection and that NVML lists no more has no contexts: it runs another
-// program (exec). It is let go of at once, where NVML has told of its contexts before.
+// A process that lost its connection and that NVML no longer lists has no contexts: it runs another
+// program (exec). It is dropped at once if NVML has listed it before.
 //
-// NVML is read on a thread of its own (arbiter/process_scanner.h). Everything here runs on the
-// loop's thread.
+// NVML is read on a separate thread (arbiter/process_scanner.h). Everything here runs on the loop's
+// thread.
 
 #include <filesystem>
 #include <functional>
@@ -46,7 +46,7 @@ class Reconciler {
   // The interval while no process is registered. Then the readings only find processes that should
   // have registered.
   static constexpr std::chrono::seconds kSeldom{5};
-  // The shortest time between two readings, however much happens.
+  // The shortest time between two readings, whatever happens.
   static constexpr std::chrono::milliseconds kSoon{100};
 
   struct Options {
@@ -54,17 +54,17 @@ class Reconciler {
     std::filesystem::path mps_dir;  // the folder of the MPS control daemons, as mounted here
     FsRoot host;                    // for /proc
   };
-  // Access to the arbiter's sessions and charges. The functions are called anew for every use.
+  // Access to the arbiter's sessions and charges. The functions are called for every use.
   struct Books {
     std::function<Sessions()> sessions;
-    // `charged`: GPU time charged to a tenant on its device `index`. `is_false`: what it says that
-    // it asked for there is not true. `correct`: charges more.
+    // `charged`: GPU time charged to a tenant on its device `index`. `is_false`: its own count of
+    // what it asked for there is false. `correct`: charges more.
     std::function<limit::Ns(const std::string& tenant, unsigned index)> charged;
     std::function<bool(const std::string& tenant, unsigned index)> is_false;
     std::function<void(const std::string& tenant, unsigned index, limit::Ns)> correct;
   };
 
-  // The references outlive it. kIo: the scanner's eventfd cannot be made.
+  // The references must outlive it. kIo: the scanner's eventfd cannot be created.
   static Result<std::unique_ptr<Reconciler>> open(gpu::ProcessReader& reader,
                                                   const Options& options, process::Poller& poller,
                                                   const Clock& clock, const Log& log, Books books);
@@ -72,10 +72,10 @@ class Reconciler {
   Reconciler& operator=(const Reconciler&) = delete;
   ~Reconciler();
 
-  // Takes `outside` from the status of the arbiter before. It holds for tenants admitted later,
-  // until NVML is read.
+  // Takes `outside` from the previous arbiter's status. It applies to tenants admitted later, until
+  // NVML is read.
   void remember(const limit::ArbiterStatus& before);
-  // Adds a tenant that came, before any of its processes is served.
+  // Adds a new tenant, before any of its processes is served.
   void admit(TenantSession& session);
   void let_go(const std::string& tenant) { records_.erase(tenant); }
 
@@ -84,9 +84,9 @@ class Reconciler {
   using OnStray = DeviceAccount::OnStray;
   void on_stray(OnStray handler) { on_stray_ = std::move(handler); }
 
-  // Reads NVML soon, because something happened that it will show.
+  // Requests a reading soon, because something happened that NVML will show.
   void hurry();
-  // Begins a reading if one is due.
+  // Starts a reading if one is due.
   void look();
   // Time until look() has something to do.
   std::chrono::nanoseconds left() const;
@@ -94,7 +94,7 @@ class Reconciler {
     unsigned asked = 0;
     unsigned taken = 0;
   };
-  // How often NVML was asked, and how often its answer was taken.
+  // How often NVML was queried, and how often its answer was taken.
   Count count() const { return count_; }
 
   // Bytes that processes of no tenant held on a device at the last reading.
@@ -114,7 +114,7 @@ class Reconciler {
     limit::Ns charged{0};  // GPU time charged until then
     bool memory_untold = false;
     bool unread = false;
-    bool forged = false;  // a slot says what nobody can hold
+    bool forged = false;  // a slot contains an impossible value
   };
   struct Device {
     bool unread = false;
@@ -156,8 +156,8 @@ class Reconciler {
   std::chrono::steady_clock::time_point asked_{};
   std::chrono::steady_clock::time_point due_{};
   Charges before_;  // read from the slots when NVML was asked
-  // Tenant and pid of registered processes: without a connection when NVML was asked; listed by it
-  // since they registered.
+  // Tenant and pid of registered processes: without a connection when NVML was queried; listed by
+  // it since they registered.
   std::set<std::pair<std::string, pid_t>> lost_before_;
   std::set<std::pair<std::string, pid_t>> listed_;
   std::map<std::string, std::vector<Part>> records_;

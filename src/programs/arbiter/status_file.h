@@ -1,7 +1,7 @@
 #pragma once
-// <state dir>/status.json holds arbiter-status/v1 (limit/arbiter_status.h). It is replaced in one
-// step whenever its content changed. The next arbiter reads from it what tenants held outside their
-// charges, until NVML is read again.
+// <state dir>/status.json contains arbiter-status/v1 (limit/arbiter_status.h). It is replaced
+// atomically whenever its content changed. The next arbiter reads from it what tenants held outside
+// their charges, until NVML is read again.
 
 #include <filesystem>
 #include <optional>
@@ -15,13 +15,13 @@ namespace tranche::arbiter {
 
 class StatusFile {
  public:
-  // `clock` and `log` outlive it.
+  // `clock` and `log` must outlive it.
   StatusFile(const std::filesystem::path& state_dir, const Clock& clock, const Log& log);
 
-  // The status that the arbiter before wrote; empty if there is none that can be read.
+  // The status written by the previous arbiter; empty if there is none or it is unreadable.
   limit::ArbiterStatus before() const;
-  // Writes `status` if it differs from what was written last. A file that cannot be written is
-  // logged once; limits hold all the same.
+  // Writes `status` if it differs from the last written one. A failure to write is logged once;
+  // limits are enforced regardless.
   void put(limit::ArbiterStatus status);
 
  private:

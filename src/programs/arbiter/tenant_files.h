@@ -1,10 +1,10 @@
 #pragma once
 // Follows the files that the agent writes for its tenants: <folder>/<id>.json (limits/v1).
 //
-// A tenant is gone when its file is gone, and not before: a file or a folder that cannot be read
-// says nothing about the tenants. What failed (a file, the folder, the serving of a tenant) is
-// tried again with a back-off and is logged once until the reason changes. The folder is also read
-// when nothing failed and inotify told nothing (kAnyway): not each change makes an event.
+// A tenant is gone when its file is gone, and not before: an unreadable file or folder says nothing
+// about the tenants. Whatever failed (a file, the folder, serving a tenant) is tried again with a
+// back-off and is logged once until the reason changes. The folder is also read without failures
+// and inotify events (kAnyway): not every change makes an event.
 //
 // Used by the arbiter's one thread.
 
@@ -28,40 +28,40 @@ namespace tranche::arbiter {
 
 class TenantFiles {
  public:
-  // How often the folder is read although nothing told that it changed.
+  // How often the folder is read without an event.
   static constexpr std::chrono::seconds kAnyway{10};
 
   struct Users {
-    // Serves a tenant that came or changed. After an error it is called again, later.
+    // Serves a new or changed tenant. After an error it is called again, later.
     std::function<Result<void>(const std::string& id, limit::TenantLimits)> serve;
     // The tenant was served and is gone.
     std::function<void(const std::string& id)> let_go;
-    // These are all tenants that have a file, readable or not: each other one is gone. Called with
-    // the first answer of the folder, and whenever a file has gone, after let_go.
+    // These are all tenants that have a file, readable or not: every other one is gone. Called with
+    // the folder's first listing, and whenever a file has disappeared, after let_go.
     std::function<void(const std::set<std::string>& there)> others_gone;
   };
 
-  // `clock` and `log` outlive it. kIo: the folder cannot be watched.
+  // `clock` and `log` must outlive it. kIo: the folder cannot be watched.
   static Result<TenantFiles> open(std::filesystem::path folder, const Clock& clock, const Log& log);
 
   // Readable when the folder may have changed.
   int fd() const { return watch_.fd(); }
-  // Takes the changes that inotify told. True: scan() should be called.
+  // Takes the changes from inotify. True: scan() should be called.
   bool drain() { return watch_.drain(); }
   // Whether a scan is due without any event.
   bool is_due() const { return clock_.now() >= due_; }
   // Reads the folder and calls `users`.
   void scan(const Users& users);
 
-  // Tenants that are not served as their files say, and why.
+  // Tenants that are not served according to their files, and why.
   std::vector<limit::RefusedTenant> refused() const;
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  // What failed last, and when it is tried again.
+  // The last failure, and when to try again.
   struct Failure {
     std::string reason;
-    std::string text;  // content of the file with which it failed; "": it could not be read
+    std::string text;  // content of the file that failed; "": it was unreadable
     Time due;
     Backoff backoff{};
   };
@@ -76,7 +76,7 @@ class TenantFiles {
 
   // A tenant's file, while it is there.
   struct File {
-    std::optional<std::string> served;  // its content as it is served
+    std::optional<std::string> served;  // the content currently served
     std::optional<Failure> failure;
   };
 
@@ -86,7 +86,7 @@ class TenantFiles {
   const Log& log_;
   std::map<std::string, File> files_;  // by tenant
   std::optional<Failure> failure_;     // of the folder
-  bool was_read_ = false;              // the folder, at least once
+  bool was_read_ = false;              // the folder was read at least once
   Time due_;
 };
 

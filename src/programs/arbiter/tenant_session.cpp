@@ -286,7 +286,7 @@ void TenantSession::greet(tenant::Peer peer) {
   if (!poller_.add(member->connection->fd(), [this, key] { receive(key); })) dismiss(key);
 }
 
-// nullptr: there is no room for it, which it was told, or it cannot be watched.
+// nullptr: there is no room for it, which was reported to it, or it cannot be watched.
 TenantSession::Member* TenantSession::add_member(tenant::Process process,
                                                  tenant::Connection& connection) {
   const tenant::ProcessId id = process.id();

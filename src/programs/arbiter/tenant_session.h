@@ -2,12 +2,12 @@
 // One tenant at the arbiter: its socket, its pages, and its registered processes.
 //
 // A process is a member from its hello until its pidfd reports its end. Then its slot is cleared,
-// once. A process that lives on without its connection may come again within kReturn: its program
+// once. A process that lost its connection but is alive may return within kReturn: its program
 // closed a descriptor that it did not know. Or it runs another program (exec), whose library, if it
-// uses CUDA, comes without a slot: then the slot is cleared for it. Before that the driver may say
-// that it holds nothing any more (let_go_of_lost()). A restarted arbiter finds the
-// processes of the one before by their ids. They are members without a connection until they
-// connect again. With their hello they hand over the usage memory.
+// uses CUDA, connects without a slot: then the slot is cleared for it. Before that the driver may
+// report that it holds nothing any more (let_go_of_lost()). A restarted arbiter finds the
+// previous one's processes by their ids. They are members without a connection until they connect
+// again. With their hello they hand over the usage memory.
 //
 // Used by the arbiter's one thread. Handlers registered with the poller refer to the session, so
 // its address must not change.
@@ -42,7 +42,7 @@ struct SessionOptions {
   // Whether a process's hello may be answered now; empty: always. An unanswered hello waits for
   // answer_held().
   std::function<bool(const TenantSession&, const tenant::ProcessId&)> may_answer{};
-  // A process handed over what is not its tenant's usage file; may be empty.
+  // A process handed over something other than its tenant's usage file; may be empty.
   std::function<void(const tenant::ProcessId&)> on_foreign_file{};
 };
 
@@ -54,8 +54,9 @@ class TenantSession {
   // How long a process may be without its connection. Its library looks once a second.
   static constexpr std::chrono::seconds kReturn{10};
 
-  // `poller`, `clock`, `log` and `places` outlive the session. `on_notice` is called when a process
-  // waits for GPU time, has begun to work, or has made a context (`device`: index in `limits`).
+  // `poller`, `clock`, `log` and `places` must outlive the session. `on_notice` is called when a
+  // process waits for GPU time, has started to work, or has created a context (`device`: index in
+  // `limits`).
   using OnNotice = std::function<void(limit::wire::Message, unsigned device)>;
   static Result<std::unique_ptr<TenantSession>> open(limit::TenantLimits limits,
                                                      const SessionOptions& options,
@@ -78,7 +79,7 @@ class TenantSession {
   // Bytes that its processes charge on a device, plus what NVML counts beyond that.
   std::uint64_t held(unsigned device);
   tenant::Usage& usage() { return usage_; }
-  // The tenant has no registered process.
+  // Whether the tenant has no registered process.
   bool is_empty() const { return members_.empty(); }
   // The slots of the registered processes.
   const std::vector<unsigned>& slots() const { return slots_; }
@@ -87,46 +88,47 @@ class TenantSession {
     unsigned slot;
   };
   std::vector<Registered> registered() const;
-  // Those that live on without their connection.
+  // Processes that are alive without a connection.
   std::vector<pid_t> lost() const;
-  // Lets go of one of lost() before kReturn: it holds nothing any more.
+  // Drops one of lost() before kReturn: it holds nothing any more.
   void let_go_of_lost(pid_t pid);
   // Prefetches the cache lines that a step reads of the policy page and of at most `most` slots,
-  // from slots()[first] on and around.
+  // starting at slots()[first] and wrapping around.
   void prefetch(std::size_t first, std::size_t most) const;
   void each_process(auto&& handle) const {
     for (const auto& [key, member] : members_) handle(member.process.id());
   }
-  // Batches in the slots of processes that have ended since the last call and that no step had
-  // read.
+  // Unread batches in the slots of processes that have ended since the last
+  // call.
   std::vector<limit::wire::Interval> take_left() { return std::exchange(left_, {}); }
-  // Sums over all its processes since this arbiter began, ended ones included.
+  // Sums over all its processes since this arbiter started, including ended ones.
   struct Totals {
     std::uint64_t refused = 0;     // allocations that were refused
     std::uint64_t longest_ns = 0;  // the longest launch or graph
   };
   Totals totals();
-  // Whether a thread of the tenant waits at the gate of a device now. With more than kFew processes
-  // it is not looked for, and the answer is yes.
+  // Whether a thread of the tenant is waiting at the gate of a device now. With more than kFew
+  // processes this is not checked, and the answer is yes.
   static constexpr std::size_t kFew = 64;
   bool is_waiting(unsigned device) const;
-  // A counter that grows when a process comes or goes, or loses its connection.
+  // A counter that increases when a process comes or goes, or loses its connection.
   std::uint64_t changes() const { return changes_; }
-  // The usage memory is still with the processes of the arbiter before. Until one of them hands it
-  // over, or give_up_usage(), no hello is answered: the processes go on with their old pages.
+  // Whether the usage memory is still with the previous arbiter's processes. Until one of them
+  // hands it over, or give_up_usage(), no hello is answered: the processes continue with their old
+  // pages.
   bool awaits_usage() const { return usage_.awaits_file(); }
-  // Goes on with new memory: nobody has handed the old one over in time.
+  // Continues with new memory: none handed over the old one in time.
   void give_up_usage();
   // Asks may_answer again for every process whose hello waits for an answer.
   void answer_held();
-  // Sets the bytes that the tenant may hold of a device in place of its promise, until its limits
+  // Replaces the promised bytes that the tenant may hold of a device, until its limits
   // change.
   void lend_memory(unsigned device, std::uint64_t bytes);
   // While `held`, the tenant gets no more memory of the device, whatever it was promised.
   void hold_memory(unsigned device, bool held);
-  // Frees slots that could not be freed when their processes ended, lets go of processes that did
-  // not come again, accepts processes again after a shortage, and gives up memory that nobody
-  // handed over. Called once a second.
+  // Frees slots that could not be freed when their processes ended, drops processes that did not
+  // return, accepts processes again after a shortage, and gives up memory that was not handed over.
+  // Called once a second.
   void tidy(std::chrono::nanoseconds now);
   // Ends a tenant that is gone: removes its socket, and the files that would outlive the arbiter.
   void retire();
@@ -137,11 +139,11 @@ class TenantSession {
     Places::Lease place;
     unsigned slot = 0;
     std::optional<tenant::Connection> connection{};
-    std::optional<limit::wire::Hello> held{};              // a hello that is not answered yet
-    bool is_new = false;                                   // its slot was never told to it
-    bool is_told = false;                                  // it has its slot from this arbiter
-    bool is_lost = false;                                  // it lives, and its connection has ended
-    std::optional<std::chrono::nanoseconds> lost_since{};  // as tidy() saw it first
+    std::optional<limit::wire::Hello> held{};  // a hello that is not answered yet
+    bool is_new = false;                       // it was never told its slot
+    bool is_told = false;                      // it was told its slot by this arbiter
+    bool is_lost = false;                      // it is alive, but its connection has ended
+    std::optional<std::chrono::nanoseconds> lost_since{};  // when tidy() first saw it
   };
   using Key = pid_t;  // a pid; only one living process has it
 
@@ -178,7 +180,7 @@ class TenantSession {
   tenant::Listener listener_;
   process::Poller& poller_;
   const Log& log_;
-  LogLimiter told_;  // of what its processes can cause without end
+  LogLimiter told_;  // for messages that its processes can cause without limit
   Places& places_;
   OnNotice on_notice_;
   std::map<Key, Member> members_;
@@ -188,7 +190,7 @@ class TenantSession {
   std::map<unsigned, std::uint64_t> lent_;  // bytes, by device
   std::set<unsigned> without_memory_;       // devices with hold_memory()
   std::vector<limit::wire::Interval> left_{};
-  std::vector<tenant::ProcessId> unreleased_;  // have ended; their slots could not be freed yet
+  std::vector<tenant::ProcessId> unreleased_;  // ended, but their slots could not be freed yet
   std::optional<std::chrono::nanoseconds> awaited_since_{};
   bool is_listening_ = false;
   std::vector<tenant::Connection> turned_away_;  // until they have read their answer

@@ -1,12 +1,12 @@
 #pragma once
 // Holds containers that are about to start until they are limited. The container runtime's hook
-// reports them (hook/, limit/start_message.h). Where the kernel is to keep a tenant's memory, the
+// reports them (hook/, limit/start_message.h). If the kernel should limit a tenant's memory, the
 // hook is answered when the container is limited, or after kPatience with the reason why it is not.
 // An image's own /etc/ld.so.preload becomes a finding.
 //
 // Only root may ask, so a caller can delay no container but its own. Its messages are still
-// checked, because they may be malformed. The loop never waits here: /proc is read on a thread of
-// its own. Used by the arbiter's one thread.
+// checked, because they may be malformed. The loop never waits here: /proc is read on a separate
+// thread. Used by the arbiter's one thread.
 
 #include <chrono>
 #include <filesystem>
@@ -46,8 +46,8 @@ class StartGate final : public Extension {
   static constexpr std::size_t kMostAskers = 256;
   static constexpr std::size_t kMostSights = 1024;
 
-  // Makes its socket in the tenants' folder, and takes over the findings of the arbiter before
-  // whose processes still run.
+  // Creates its socket in the tenants' folder, and takes over the previous arbiter's findings whose
+  // processes still run.
   static Result<std::unique_ptr<StartGate>> open(const ExtensionContext& context);
   StartGate(const StartGate&) = delete;
   StartGate& operator=(const StartGate&) = delete;
@@ -70,7 +70,7 @@ class StartGate final : public Extension {
   struct Sight {
     limit::Finding finding;
     std::chrono::steady_clock::time_point seen{};
-    std::unique_ptr<tenant::Process> process{};  // null: it had ended when it was looked for
+    std::unique_ptr<tenant::Process> process{};  // null: it had already ended
     bool told = false;                           // it has been logged
   };
 

@@ -2,19 +2,19 @@
 // The memory enforcer "kernel" (limits/v1: memoryBy). For tenants that have it, the driver limits
 // the control groups of their containers.
 //
-// A container is limited before its first process that registers is answered, or when a process of
-// it that does not register is seen on a GPU. Its limit is the sum of what its tenants were
-// promised of the GPU. The limit is set again when that sum changes, and ends with the container.
-// While the driver refuses, or the container's control group is not found, the tenant gets no more
-// memory of that GPU (TenantSession::hold_memory). Setting it is then retried each second; the
-// failure is logged once and is in the status.
+// A container is limited before its first registering process is answered, or when an unregistered
+// process of it is seen on a GPU. Its limit is the sum of what its tenants were promised of the
+// GPU. The limit is set again when that sum changes, and ends with the container. While the driver
+// refuses, or the container's control group is not found, the tenant gets no more memory of that
+// GPU (TenantSession::hold_memory). Setting it is then retried each second; the failure is logged
+// once and is in the status.
 //
-// Each second the limit that holds is read back. If somebody else changed it (an administrator, or
-// a driver that was reloaded under a running container), it is set again, and that is a finding for
+// Each second the current limit is read back. If something else changed it (an administrator, or a
+// driver that was reloaded under a running container), it is set again, and that is a finding for
 // kChangeStays.
 //
-// Calls that may hang run on threads of their own: one that looks for control groups, and one for
-// each GPU. Everything else runs on the loop's thread.
+// Calls that may hang run on separate threads: one that looks for control groups, and one for each
+// GPU. Everything else runs on the loop's thread.
 
 #include <compare>
 #include <filesystem>
@@ -41,7 +41,7 @@ namespace tranche::arbiter {
 class KernelLimits final : public Extension {
  public:
   static constexpr std::chrono::seconds kAgain{1};
-  // How long a process that did not register is remembered after it was last seen.
+  // How long an unregistered process is remembered after it was last seen.
   static constexpr std::chrono::seconds kStraysStay{15};
   static constexpr std::chrono::minutes kChangeStays{5};
 
@@ -74,18 +74,18 @@ class KernelLimits final : public Extension {
     std::string cgroup;  // "": not found, or not yet
     std::string failure;
     std::chrono::steady_clock::time_point due{};  // when to look again
-    // Kept until then although it has not registered.
+    // Kept until then even if it does not register.
     std::chrono::steady_clock::time_point stray_until{};
   };
   using Place = std::pair<std::string, std::string>;  // control group and GPU UUID
   struct Limit {
     std::optional<std::uint64_t> wanted;  // bytes; nullopt: none
-    bool asked = false;                   // a call to the driver is under way
+    bool asked = false;                   // a call to the driver is in progress
     bool settled = false;                 // the driver has answered about `wanted`
     std::string failure;
-    std::chrono::steady_clock::time_point due{};  // when to retry, or to read back what holds
+    std::chrono::steady_clock::time_point due{};  // when to retry, or to read back
     std::optional<CgroupMemory> kept{};           // what the driver reported after it was set
-    // When somebody else last changed the limit and it was set again.
+    // When something else last changed the limit and it was set again.
     std::chrono::system_clock::time_point changed{};
     std::optional<std::chrono::steady_clock::time_point> changed_at{};
   };

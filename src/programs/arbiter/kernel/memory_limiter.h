@@ -1,5 +1,5 @@
 #pragma once
-// Port: limits of device memory that the driver itself enforces for a control group, whatever
+// Port: device memory limits that the driver itself enforces for a control group, whatever
 // libraries its processes load (r615 and later). Adapter: arbiter/kernel/nvml_memory_limiter.h.
 // Fake: tests/support/fake_memory_limiter.h.
 
@@ -24,13 +24,13 @@ class MemoryLimiter {
 
   // Limits the memory of GPU `uuid` that the processes of the control group `cgroup`, and of the
   // groups below it, may hold together. `cgroup` is the group's folder as the caller sees it.
-  // Memory that the processes hold already stays theirs. nullopt, or a limit of at least the GPU's
+  // Memory that the processes already hold stays theirs. nullopt, or a limit of at least the GPU's
   // memory: no limit. The limit ends with its group. Errors, each with what to do: kPermission;
   // kUnsupported: the driver or the GPU cannot, or the GPU is in MIG mode; kNotFound: there is no
   // such GPU, group or controller; kTimeout; kUnavailable.
   virtual Result<void> set(const std::string& uuid, const std::filesystem::path& cgroup,
                            std::optional<Bytes> hard) = 0;
-  // The limit that is set on this group now, and the memory that the group holds. Errors as above.
+  // The current limit of this group, and the memory that the group holds. Errors as above.
   virtual Result<CgroupMemory> read(const std::string& uuid,
                                     const std::filesystem::path& cgroup) = 0;
 };

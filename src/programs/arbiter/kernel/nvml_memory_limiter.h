@@ -3,8 +3,8 @@
 // limit stays 0. A soft limit reserves memory in all groups above, and the driver does not release
 // that when the group is removed (docs/decisions/0014-kernel-memory-limits.md).
 //
-// Thread-safe. Each call is a task of the pool (nvml/deadline_pool.h) under a key of its GPU, so a
-// GPU that hangs does not delay calls about other GPUs.
+// Thread-safe. Each call is a task of the pool (nvml/deadline_pool.h) with its GPU's key, so a
+// hanging GPU does not delay calls about other GPUs.
 
 #include <filesystem>
 #include <memory>

@@ -40,7 +40,7 @@ void DriverPauses::look() {
   }
 }
 
-// Where the file cannot be made, nobody can ask for the driver by it.
+// If the file cannot be created, no program can use it to request the driver.
 void DriverPauses::begin() {
   const auto may = user_.begin();
   if (!may) warn_once(may.error().message());

@@ -1,7 +1,7 @@
 #pragma once
-// Lets go of the driver while a GPU of this node is reset (process/driver_lock.h). Meanwhile NVML
-// is not read, and limits hold by what processes charge. Who resets is noticed by an event of the
-// tenants' folder, and within a second without one.
+// Releases the driver while a GPU of this node is reset (process/driver_lock.h). Meanwhile NVML is
+// not read, and limits are based on what processes charge. A reset request is noticed by an event
+// of the tenants' folder, and within a second without one.
 
 #include <memory>
 #include <optional>
@@ -36,7 +36,7 @@ class DriverPauses final : public Extension {
   process::DriverUser user_;
   std::string warned_;
   bool letting_go_ = false;
-  // The driver is let go of for as long as it is held. It may be a null pointer with a deleter.
+  // The driver is released for as long as this is held. It may be a null pointer with a deleter.
   std::optional<std::shared_ptr<void>> pause_;
   std::unique_ptr<process::Worker> worker_;  // last: it ends first
 };

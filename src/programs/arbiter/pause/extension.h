@@ -1,5 +1,5 @@
 #pragma once
-// Makes the extension that the line `pause` of arbiter/run/extensions.def names.
+// Creates the extension for the line `pause` of arbiter/run/extensions.def.
 
 #include <memory>
 

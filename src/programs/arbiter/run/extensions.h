@@ -1,5 +1,5 @@
 #pragma once
-// The extensions of the arbiter that runs on a node, as arbiter/run/extensions.def lists them.
+// The extensions of a node's arbiter, as listed in arbiter/run/extensions.def.
 
 #include <memory>
 #include <vector>
