@@ -1,7 +1,7 @@
 #pragma once
-// Runs one scenario under several sharing mechanisms, one after the other on the same GPU. The
-// scenario has a latency-critical process beside best-effort ones. It also shows what happens to a
-// process when its neighbour asks for all memory, is killed, or makes a bad memory access.
+// Runs one scenario under several sharing mechanisms, one after another on the same GPU. The
+// scenario has a latency-critical process next to best-effort ones. It also shows what happens to a
+// process when its neighbour requests all memory, is killed, or makes an invalid memory access.
 
 #include <optional>
 #include <string>
@@ -21,13 +21,13 @@ struct Scenario {
   Load request;    // the latency-critical process; its duration is that of each measurement
   Load neighbour;  // each best-effort process
   unsigned neighbours = 2;
-  Load victim;  // the process beside the one that makes trouble
+  Load victim;  // the process next to the offender
   std::vector<Trouble> troubles;
   std::vector<Mechanism> mechanisms;
   MechanismOptions options;
 };
 
-// The reports of a process that made trouble (the offender) and of the process beside it (the
+// The reports of a process that caused trouble (the offender) and of the process next to it (the
 // victim).
 struct TroubleResult {
   Trouble trouble = Trouble::kMemory;

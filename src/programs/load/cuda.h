@@ -1,6 +1,6 @@
 #pragma once
 // Loads the CUDA driver's library at run time. It is never unloaded: drivers do not support that.
-// Any thread may call its functions. There is no state of ours.
+// Any thread may call its functions. We keep no other state.
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 // Our own declarations of the part of the CUDA driver API that the load generator calls, so that no
 // toolkit is needed to build or run it. Names and layouts are those of the public interface.
-// Symbols are named with their version, and drivers keep each version for ever.
+// Symbols are named with their version, and drivers keep each version forever.
 
 #include <cstddef>
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace tranche::load {
 namespace {
 
 constexpr unsigned kThreads = 256;      // in a block
-constexpr CUdeviceptr kNobodys = 0x10;  // an address in the first page, which nobody has
+constexpr CUdeviceptr kNobodys = 0x10;  // an address in the first page, which is never mapped
 
 nanoseconds from_milliseconds(float milliseconds) {
   return nanoseconds(static_cast<nanoseconds::rep>(std::llround(double{milliseconds} * 1e6)));
@@ -100,7 +100,7 @@ Result<double> Gpu::time_of(std::uint64_t rounds) {
 
 Result<void> Gpu::calibrate() {
   if (load_.spin || info_.rounds_per_us > 0) return {};
-  // So long that the launch itself does not matter and the GPU's clocks have risen.
+  // Long enough that the launch itself does not matter and the GPU's clocks have risen.
   constexpr double kLongEnoughUs = 5000;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 34U;
   constexpr int kTries = 3;

@@ -26,8 +26,8 @@ class Gpu {
   const DeviceInfo& info() const { return info_; }
 
   // Measures how many rounds of the busy kernel take a microsecond. If another process uses the GPU
-  // meanwhile, the figure is too low. Call it before the first launch. Does nothing if kernels spin
-  // or the load has the figure.
+  // meanwhile, the result is too low. Call it before the first launch. Does nothing if kernels spin
+  // or the load already has the value.
   Result<void> calibrate();
   // Queues one launch of the load (a kernel or the graph) on stream().
   Result<void> launch();
@@ -36,9 +36,9 @@ class Gpu {
   // Waits until all queued work has ended.
   Result<void> finish();
 
-  // The time by load.time. Only differences of two times mean something.
+  // The time by load.time. Only differences between two times are meaningful.
   Result<nanoseconds> now();
-  // Makes an event on which a thread waits without spinning.
+  // Creates an event on which a thread waits without spinning.
   Result<CUevent> event();
 
  private:
@@ -61,8 +61,8 @@ class Gpu {
   CUgraphExec graph_ = nullptr;
   unsigned blocks_ = 1;
 
-  // For TimeBase::kDevice: events on a stream of their own. Each event is the base of the next,
-  // because the driver gives the time between two events as a float.
+  // For TimeBase::kDevice: events on a separate stream. Each event is the base of the next, because
+  // the driver returns the time between two events as a float.
   CUstream clock_stream_ = nullptr;
   CUevent last_tick_ = nullptr;
   CUevent next_tick_ = nullptr;

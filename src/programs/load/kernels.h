@@ -6,7 +6,7 @@ namespace tranche::load {
 
 // busy(ns, rounds, sink): does `rounds` rounds of integer work in every thread. The time of a round
 // has been measured before. The kernel does not run while another context has the GPU, so it needs
-// the same GPU time whoever shares the GPU. `ns`: that GPU time; only the simulated driver reads
+// the same GPU time however the GPU is shared. `ns`: that GPU time; only the simulated driver reads
 // it. At the end the kernel writes to the address `sink` unless that is 0.
 inline constexpr const char* kBusyKernel = "busy";
 // spin(ns): runs until `ns` have passed on the GPU's clock, which goes on while another context has

@@ -22,7 +22,7 @@ enum class Pattern : std::uint8_t {
   kProbe,    // reports the device and the speed of the busy kernel, and ends
   kHold,     // holds its memory
   kCompute,  // launches, waits for the end, pauses as its duty says
-  kLatency,  // serves requests that arrive by the clock, and measures how long each answer takes
+  kLatency,  // serves requests that arrive by the clock, and measures each response time
   kStorm,    // keeps `depth` launches queued all the time
   kFault,    // launches one kernel that writes to an invalid address
 };
@@ -30,7 +30,7 @@ enum class Pattern : std::uint8_t {
 // The functions by which memory is allocated.
 enum class Family : std::uint8_t { kAlloc, kPitch, kManaged, kAsync, kVmm, kArray };
 
-// The clock by which times are measured and kept.
+// The clock for measurements.
 enum class TimeBase : std::uint8_t {
   kHost,    // CLOCK_MONOTONIC
   kDevice,  // events of the device; for the simulated driver in virtual time

@@ -1,7 +1,7 @@
 #pragma once
 // The sharing mechanisms that a comparison runs under: checks whether this machine has one, and
-// tells in which surroundings its workers start. Nothing here starts or changes anything. A
-// mechanism counts as available only if it can be seen.
+// determines the environment in which its workers start. Nothing here starts or changes anything. A
+// mechanism counts as available only if it is detected.
 
 #include <cstdint>
 #include <string>

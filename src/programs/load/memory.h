@@ -1,6 +1,6 @@
 #pragma once
-// The device memory that a load holds. It is allocated by one family of the driver's functions, and
-// all of it is on the device. The destructor frees it; it must run on the thread that has the
+// The device memory that a load holds. It is allocated by one family of the driver's functions,
+// entirely on the device. The destructor frees it; it must run on the thread that has the
 // context.
 
 #include <functional>
@@ -19,8 +19,8 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   ~Memory();
 
-  // Allocates the memory that the load asks for. kUnavailable: there is not so much. With
-  // all_memory that is no error, and refused() has the driver's answer.
+  // Allocates the memory that the load asks for. kUnavailable: there is not enough. With all_memory
+  // that is not an error, and refused() has the driver's answer.
   Result<void> take(const Load& load);
   // Allocates one block of `size` and frees it at once.
   Result<void> borrow(Bytes size);

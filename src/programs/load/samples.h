@@ -16,8 +16,8 @@ class Samples {
   static constexpr std::size_t kKept = 1'000'000;
 
   void add(nanoseconds time);
-  // Percentiles by nearest rank: the smallest sample that so many percent of the samples do not
-  // exceed. All zero if there is no sample.
+  // Percentiles by nearest rank: the smallest sample such that the given percentage of samples do
+  // not exceed it. All zero if there is no sample.
   Percentiles percentiles() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Tells a worker to stop at the end of its standard input. That end also comes when the process
-// that started the worker is gone. A thread of the Stop's own watches for it; that thread calls no
+// Tells a worker to stop at the end of its standard input. That end also arrives when the process
+// that started the worker is gone. The Stop's own thread watches for it; that thread calls no
 // CUDA.
 
 #include <atomic>

@@ -7,8 +7,8 @@
 
 namespace tranche::load {
 
-// Runs load.pattern until its duration or count is over, or `stop` is told. Fills the report with
-// all that was done. Error: why the work ended before its time.
+// Runs load.pattern until its duration or count is over, or `stop` is signalled. Fills the report
+// with everything done. Error: why the work ended early.
 Result<void> do_work(const Load& load, Gpu& gpu, Memory& memory, Stop& stop, Report& report);
 
 }  // namespace tranche::load

@@ -60,7 +60,8 @@ void work(const Load& load, Gpu& gpu) {
 }  // namespace
 
 int run_worker(const std::string& text) {
-  // The terminal interrupts the whole group; whoever started the workers tells them to stop.
+  // The terminal interrupts the whole group; the process that started the workers tells them to
+  // stop.
   std::signal(SIGINT, SIG_IGN);
   const auto load = load_from_json(json::parse_strict(text).value_or(json::View()));
   if (!load) {

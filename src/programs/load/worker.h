@@ -11,7 +11,7 @@
 namespace tranche::load {
 
 // `text`: a Load in JSON. Returns the exit code: 0: it has reported, whatever the result was; 2:
-// `text` is no Load.
+// `text` is not a Load.
 int run_worker(const std::string& text);
 
 }  // namespace tranche::load

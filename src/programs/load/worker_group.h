@@ -23,7 +23,7 @@ struct Surroundings {
   std::vector<std::string> set;    // "NAME=VALUE"
   std::vector<std::string> unset;  // names of variables to remove
   // A tenant's folder: the only one that the worker sees below /run/tranche. Empty: the worker sees
-  // what this process sees.
+  // the same as this process.
   std::string tenant;
 };
 
@@ -43,7 +43,7 @@ class WorkerGroup {
 
   Result<Id> start(const Load& load, const Surroundings& surroundings);
   // Waits until the worker has its memory and its kernels. kNotFound: no driver or no such device;
-  // kUnavailable: the driver refused it something, or it ended.
+  // kUnavailable: the driver refused something, or the worker ended.
   Result<Ready> ready(Id worker);
   void go(Id worker);
   void tell_to_stop(Id worker);
