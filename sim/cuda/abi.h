@@ -1,7 +1,7 @@
 #pragma once
 // The part of the CUDA driver's binary interface that the simulated library serves: our own
 // declarations, names and layouts as the public interface has them. tests/sim/test_cuda_abi.py
-// compares every structure, constant and exported symbol with NVIDIA's cuda.h. Nothing here has
+// compares every structure, constant and exported symbol with NVIDIA's cuda.h. This header has no
 // behaviour. Memory and graphs: abi_memory.h, abi_graph.h.
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 namespace tranche::sim::cuda::abi {
 
-// One line for each result code: name, value, what cuGetErrorString tells.
+// One line per result code: name, value, text of cuGetErrorString.
 enum CUresult : int {
 #define E(name, value, text) name = value,
 #include "sim/cuda/errors.def"
@@ -143,7 +143,7 @@ enum CUlaunchAttributeID : unsigned int {
   CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT = 12,
 };
 inline constexpr unsigned kLaunchAttributes = 19;  // ids are smaller
-// Its members are read by the few that care, through the bytes.
+// Its members are read through its bytes, by the few users that need them.
 struct CUlaunchAttributeValue {
   alignas(8) char pad[64];
 };

@@ -83,8 +83,8 @@ struct CUgraphNodeParams {
   int reserved0[3];
   union {
     long long reserved1[29];
-    CUDA_KERNEL_NODE_PARAMS_v2 kernel;  // with one word more since, `cooperative`
-    CUDA_HOST_NODE_PARAMS_v1 host;      // with two words more since
+    CUDA_KERNEL_NODE_PARAMS_v2 kernel;  // newer versions have one more word, `cooperative`
+    CUDA_HOST_NODE_PARAMS_v1 host;      // newer versions have two more words
     CUDA_CHILD_GRAPH_NODE_PARAMS graph;
     CUDA_CONDITIONAL_NODE_PARAMS conditional;
   };

@@ -111,7 +111,7 @@ struct CUDA_MEMCPY3D {
   std::size_t Height;
   std::size_t Depth;
 };
-// The same with a context in place of each reserved word.
+// The same with a context instead of each reserved word.
 struct CUDA_MEMCPY3D_PEER {
   std::size_t srcXInBytes;
   std::size_t srcY;

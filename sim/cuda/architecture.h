@@ -1,6 +1,7 @@
 #pragma once
 // What follows from a compute capability: NVIDIA's published limits per multiprocessor. Cache size
-// and bus width differ between models of one architecture; those here are of the common one.
+// and bus width differ between models of one architecture; the values here are those of the common
+// one.
 
 #include <cstdint>
 
@@ -17,13 +18,13 @@ struct ArchitectureLimits {
   int slow_doubles = 2;  // single to double precision
 };
 
-// Of the newest architecture that is not newer than this one.
+// For the newest architecture not newer than this one.
 ArchitectureLimits limits_of(std::uint32_t major, std::uint32_t minor);
 
 inline constexpr int kThreadsPerBlock = 1024;
 inline constexpr int kWarp = 32;
 inline constexpr int kSharedPerBlock = 48 << 10;
-inline constexpr int kReservedShared = 1 << 10;  // since 8.0, of every block
+inline constexpr int kReservedShared = 1 << 10;  // since 8.0, for every block
 inline constexpr int kRegistersPerSm = 65536;
 inline constexpr int kConstantBytes = 64 << 10;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Which parts of a range of numbers are free: first fit, neighbours joined again. Used for physical
-// memory, for addresses, and for small allocations inside a page. Not thread-safe.
+// Tracks which parts of a range of numbers are free: first fit, neighbours are merged. Used for
+// physical memory, for addresses, and for small allocations inside a page. Not thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@ class Arena {
 
   // The lowest free place of `size` at a multiple of `alignment` (a power of two).
   std::optional<std::uint64_t> take(std::uint64_t size, std::uint64_t alignment);
-  // Exactly there; false when part of it is taken.
+  // Exactly at `place`; false if part of it is taken.
   bool take_at(std::uint64_t place, std::uint64_t size);
   void give(std::uint64_t place, std::uint64_t size);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Arrays and mipmapped arrays: device memory in an order of its own. Here the order is row by row.
+// Arrays and mipmapped arrays: device memory with its own layout. Here the layout is row by row.
 
 #include <array>
 #include <map>
@@ -13,7 +13,7 @@ namespace tranche::sim::cuda {
 
 struct Context;
 
-// Where a tile of a sparse array begins: layer and offsets in elements.
+// Start of a tile of a sparse array: layer and offsets in elements.
 using TileKey = std::array<unsigned, 4>;
 
 struct ArrayObject {
@@ -22,8 +22,8 @@ struct ArrayObject {
   abi::CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   std::size_t element_bytes = 0;
   Piece piece;
-  bool is_level = false;                            // of a mipmap, whose memory it is
-  std::map<TileKey, std::shared_ptr<Block>> tiles;  // what is mapped into a sparse one
+  bool is_level = false;                            // a level of a mipmap, which owns the memory
+  std::map<TileKey, std::shared_ptr<Block>> tiles;  // mappings into a sparse array
 
   bool is_sparse() const { return (descriptor.Flags & abi::CUDA_ARRAY3D_SPARSE) != 0; }
   std::size_t pitch() const { return descriptor.Width * element_bytes; }

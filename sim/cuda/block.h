@@ -11,18 +11,18 @@ namespace tranche::sim::cuda {
 
 struct Device;
 
-// Whole pages, counted in the shared state for as long as somebody holds them: here, or, where they
-// are shared, in any process.
+// Whole pages, counted in the shared state for as long as any process holds them: this one or, if
+// shared, any.
 class Block {
  public:
-  // nullptr: the device (all processes together) has not got them. `shared`: other processes can
-  // map it.
+  // nullptr: the device (all processes together) lacks that much memory. `shared`: other processes
+  // can map it.
   static std::shared_ptr<Block> make(Device& device, std::uint64_t size, bool shared);
-  // A part of another process's memory, which pays for it. nullptr: cannot be mapped.
+  // A part of another process's memory, which is charged for it. nullptr: cannot be mapped.
   static std::shared_ptr<Block> open(Device& device, OwnedFd file, std::uint64_t offset,
                                      std::uint64_t size);
-  // Shared memory that some process made, this one or another. nullptr: cannot be mapped, or only
-  // the descriptor held it and there is no room for it any more.
+  // Shared memory created by this or another process. nullptr: cannot be mapped, or only the
+  // descriptor held it and there is no more room for it.
   static std::shared_ptr<Block> import(Device& device, OwnedFd file, SharedMemoryLabel label);
   explicit Block(Device& device) : device_(device) {}
   ~Block();
@@ -32,7 +32,7 @@ class Block {
   Device& device() const { return device_; }
   std::byte* bytes() const { return bytes_; }
   std::uint64_t size() const { return size_; }
-  // A file that holds these bytes alone; -1 when they are a piece of the device's.
+  // A file with only these bytes; -1 if they are a piece of the device's file.
   int file() const { return file_.get(); }
 
  private:
@@ -53,7 +53,7 @@ struct Piece {
   std::shared_ptr<Block> block;
   std::uint64_t offset = 0;
   std::uint64_t address = 0;
-  std::uint64_t size = 0;  // taken, which may be more than asked
+  std::uint64_t size = 0;  // size taken, which may exceed the requested one
 
   std::byte* bytes() const { return block->bytes() + offset; }
 };

@@ -1,9 +1,10 @@
 #pragma once
-// Stream capture: what is put into a stream becomes nodes of a graph instead of happening.
+// Stream capture: work put into a stream becomes nodes of a graph instead of being executed.
 //
-// A capture begins in one stream; others join it by waiting for an event recorded in it, and must
-// be joined back before it ends. Calls that would wait for, or change, what a capture only notes
-// are refused and make it invalid, as the rules of cuThreadExchangeStreamCaptureMode have it.
+// A capture begins in one stream. Other streams join it by waiting for an event recorded in it, and
+// must be joined back before it ends. Calls that would wait for, or change, what a capture merely
+// records are refused and invalidate it, according to the rules of
+// cuThreadExchangeStreamCaptureMode.
 
 #include <cstdint>
 #include <map>
@@ -21,29 +22,29 @@ struct Capture {
   std::uint64_t id = 0;
   GraphPtr graph;
   abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_GLOBAL;
-  std::uint64_t thread = 0;        // that began it
-  const Stream* origin = nullptr;  // in which it began
+  std::uint64_t thread = 0;        // the thread that began it
+  const Stream* origin = nullptr;  // the stream in which it began
   bool is_invalid = false;
-  bool owns_graph = true;  // cuStreamBeginCaptureToGraph names one that is there
-  // The last nodes of each stream that takes part.
+  bool owns_graph = true;  // false: cuStreamBeginCaptureToGraph named an existing one
+  // The last nodes of each participating stream.
   std::map<const Stream*, std::vector<NodePtr>> frontier;
-  std::vector<abi::CUgraphNode> told;  // handles that cuStreamGetCaptureInfo gave out
+  std::vector<abi::CUgraphNode> told;  // handles returned by cuStreamGetCaptureInfo
   std::vector<abi::CUgraphEdgeData> told_edges;
 };
 
 void invalidate(Capture& capture);
-// Functions that wait for a stream, or ask it: refused while it captures.
+// For functions that wait for a stream, or query it: refused while it captures.
 abi::CUresult refuse_capturing(Stream& stream);
-// Functions that a capture could not note (cuMemAlloc and its like): refused while one goes on that
-// forbids them to this thread.
+// For functions that a capture cannot record (cuMemAlloc and similar): refused during a capture
+// that forbids them to this thread.
 abi::CUresult refuse_unsafe(Call& call);
-// Work in the legacy stream would wait for blocking streams that capture. `only_asks`: they stay
-// good.
+// Work in the legacy stream would wait for blocking streams that capture. `only_asks`: those stay
+// valid.
 abi::CUresult refuse_implicit(const Stream& stream, bool only_asks = false);
 
-// `work` as a node behind what the stream did last, or, for events, without one.
+// Adds `work` as a node after the stream's last one or, for events, without a node.
 abi::CUresult add_to_capture(Call& call, const StreamPtr& stream, Work work);
-// A node for an allocation; its address.
+// Adds a node for an allocation and returns its address.
 abi::CUresult capture_allocation(Call& call, const StreamPtr& stream, AllocWork work,
                                  abi::CUdeviceptr& out);
 

@@ -1,11 +1,11 @@
 #pragma once
-// Conditionals: values that kernels set on the GPU, and by which a node of a graph runs one of its
-// bodies, none, or one again and again.
+// Conditionals: values that kernels set on the GPU, which determine whether a graph node runs one
+// of its bodies, none, or one repeatedly.
 //
-// A value is looked at when the stream comes to the node, and not at the launch. There is one value
-// for each handle, as there may be but one executable graph of a graph with conditional nodes.
-// Rules are those of cuda.h at CUDA_CONDITIONAL_NODE_PARAMS and CU_GRAPH_NODE_TYPE_CONDITIONAL. It
-// does not tell when a body is looked at: here at instantiation. The driver's lock is held.
+// A value is read when the stream reaches the node, not at the launch. There is one value per
+// handle, because a graph with conditional nodes may have only one executable graph. The rules are
+// those of cuda.h at CUDA_CONDITIONAL_NODE_PARAMS and CU_GRAPH_NODE_TYPE_CONDITIONAL. These do not
+// specify when a body is read: here at instantiation. The driver's lock is held.
 
 #include "sim/cuda/graph.h"
 #include "sim/cuda/library.h"
@@ -24,26 +24,27 @@ struct Conditional {
 };
 using ConditionalPtr = std::shared_ptr<Conditional>;
 
-// A node's work with new bodies, of which it tells. INVALID_VALUE.
+// Creates a node's work with new bodies, which it returns. INVALID_VALUE.
 CUresult make_conditional(Call& call, const GraphPtr& graph, CUDA_CONDITIONAL_NODE_PARAMS& p,
                           Work& out);
-// With those of child graphs.
+// Includes those of child graphs.
 bool has_conditionals(const Graph& graph);
-// Can there be an executable of it?
+// Whether it can be instantiated.
 CUgraphInstantiateResult check_conditionals(const Graph& graph);
-// The executable's conditionals, of all its nodes as they are now.
+// The executable's conditionals, from all of its current nodes.
 void take_conditionals(const ExecPtr& exec);
-// How an executable's node may not become the graph's one; SUCCESS: it may.
+// Why an executable's node may not be updated to the graph's one; SUCCESS: it may.
 CUgraphExecUpdateResult compare(const Work& before, const Work& after);
 
-// Which body comes next. nullptr: none.
+// The next body to run. nullptr: none.
 GraphPtr chosen_body(const ConditionalWork& work);
-// Neighbouring kernels as one piece of work: a graph takes one place in the hardware's queue.
+// Combines neighbouring kernels into one piece of work: a graph takes one place in the hardware's
+// queue.
 class KernelRun {
  public:
   KernelRun(Driver& driver, const Context& context) : driver_(driver), context_(context) {}
   void add(const KernelWork& kernel);
-  // All since the last time. nullptr: there was none.
+  // All kernels since the last call. nullptr: there were none.
   OpPtr take();
 
  private:

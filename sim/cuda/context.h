@@ -1,5 +1,5 @@
 #pragma once
-// A context: what a process has on one device, and its lane on the device's timeline.
+// A context: a process's state on one device, and its lane on the device's timeline.
 
 #include <array>
 #include <cstdint>
@@ -29,17 +29,17 @@ struct Context {
   StreamPtr legacy;
   std::map<std::uint64_t, StreamPtr> per_thread;  // by thread
   std::map<std::uint64_t, StreamPtr> streams;     // made by cuStreamCreate, by number
-  // Of stack, printf's buffer and heap.
+  // For stack, printf's buffer and heap.
   static constexpr std::array<std::size_t, 3> kFirstSizes = {1024, std::size_t{1} << 20U,
                                                              std::size_t{8} << 20U};
   std::array<std::size_t, 7> limits = {
       kFirstSizes[0], kFirstSizes[1], kFirstSizes[2], 2, 2048, 64, 0};
 
-  // What it took beyond its memory at the beginning, by limit: stacks of threads (local memory),
-  // printf's buffer, the heap of kernels. It grows and never shrinks while the context lives.
+  // Memory taken beyond the initial size, by limit: thread stacks (local memory), printf's buffer,
+  // the kernels' heap. It grows and never shrinks while the context lives.
   std::array<std::shared_ptr<Block>, 3> grown;
 
-  // Legacy, per-thread and made ones.
+  // Legacy, per-thread and explicitly created ones.
   std::vector<StreamPtr> all_streams() const;
 };
 using ContextPtr = std::shared_ptr<Context>;

@@ -1,5 +1,5 @@
 #pragma once
-// Contexts come and go.
+// Creation and destruction of contexts.
 
 #include <cstdint>
 #include <optional>
@@ -13,11 +13,11 @@ struct ContextOptions {
   std::optional<std::uint32_t> sm_count;  // execution affinity
 };
 
-// With the driver's lock. On failure nothing is left: OUT_OF_MEMORY, DEVICE_UNAVAILABLE.
+// The driver's lock is held. On failure nothing is left: OUT_OF_MEMORY, DEVICE_UNAVAILABLE.
 abi::CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
                            ContextPtr& out);
-// Its work, streams, memory and modules go; handles of it answer CONTEXT_IS_DESTROYED. A primary
-// one becomes inactive: it may stay current, and is there again under the same handle.
+// Its work, streams, memory and modules are destroyed; its handles return CONTEXT_IS_DESTROYED. A
+// primary one becomes inactive: it may stay current, and can be reactivated under the same handle.
 void destroy_context(Driver& driver, const ContextPtr& context);
 
 }  // namespace tranche::sim::cuda

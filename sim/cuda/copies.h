@@ -1,5 +1,5 @@
 #pragma once
-// Copies and fills: checked, timed, carried out.
+// Copies and fills: validated, timed, executed.
 
 #include <functional>
 
@@ -7,25 +7,25 @@
 
 namespace tranche::sim::cuda {
 
-// INVALID_VALUE when an end is not there, or not all of it.
+// INVALID_VALUE if an end does not exist completely.
 CUresult check(Driver& driver, const CopyWork& copy);
 CUresult check(Driver& driver, const SetWork& set);
-// How long it takes when nothing else is in the way (PCI Express, or the device's memory).
+// How long it takes without contention (PCI Express, or the device's memory).
 std::uint64_t duration_ns(Driver& driver, const Device& device, const CopyWork& copy);
 std::uint64_t duration_ns(const SetWork& set);
-// With the lock: where the bytes are. What comes back moves them.
+// With the lock: resolves the bytes. The returned function moves them.
 std::function<void()> plan(Driver& driver, const CopyWork& copy);
 std::function<void()> plan(Driver& driver, const SetWork& set);
 
 // A copy between two ranges of bytes.
 CopyWork linear_copy(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes);
-// INVALID_VALUE for a kind of memory that is none.
+// INVALID_VALUE for an invalid kind of memory.
 CUresult describe(Call& call, const CUDA_MEMCPY3D& parameters, CopyWork& out);
 CUresult describe(Call& call, const CUDA_MEMCPY2D& parameters, CopyWork& out);
 
-// A copy that the caller waits for.
+// A synchronous copy.
 CUresult copy_now(Call& call, const StreamPtr& stream, const CopyWork& copy);
-// One that he does not wait for, unless one end is ordinary host memory.
+// An asynchronous copy, unless one end is ordinary host memory.
 CUresult copy_later(Call& call, const StreamPtr& stream, CopyWork copy);
 
 }  // namespace tranche::sim::cuda

@@ -1,6 +1,6 @@
 #pragma once
-// One CUDA device of this process: a GPU or a MIG device that is shown to it, its primary context,
-// and what all contexts of the process on it share.
+// One CUDA device of this process: a visible GPU or MIG device, its primary context, and what all
+// contexts of the process on it share.
 
 #include <memory>
 #include <optional>
@@ -18,7 +18,7 @@ namespace tranche::sim::cuda {
 struct Context;
 struct Pool;
 
-// What a device needs of its process.
+// What a device needs from its process.
 struct DeviceOwner {
   const Simulation& sim;
   ProcessSlot& slot;
@@ -41,35 +41,35 @@ struct Device {
   const Model* model = nullptr;
   ArchitectureLimits limits;
 
-  // While the process has anything there (hold()).
+  // Set while the process has anything there (hold()).
   Use* use = nullptr;
   std::unique_ptr<Vram> vram;
   unsigned holders = 0;
 
   std::shared_ptr<Context> primary;  // null while it is inactive
   unsigned primary_users = 0;
-  std::uint64_t primary_number = 0;  // of its handle, which stays; 0: it was never active
+  std::uint64_t primary_number = 0;  // of its permanent handle; 0: it was never active
 
   std::shared_ptr<Pool> pool;
 
-  std::uint64_t graph_used_high = 0;  // bytes, of memory that graphs allocate
+  std::uint64_t graph_used_high = 0;  // bytes of memory allocated by graphs
   std::uint64_t graph_reserved_high = 0;
 
   std::optional<GpuTime> time;
 
-  // The process uses the device as long as it holds it. False: the machine has no room for it.
+  // The process uses the device while it holds it. False: the machine has no room for it.
   bool hold();
   void drop();
-  // Bytes that this process may still take there, whatever others do.
+  // Bytes that this process may still take there, regardless of others.
   std::uint64_t room() const;
-  // Whether it hangs on switches that write to several GPUs at once.
+  // Whether it is connected to switches that can write to several GPUs at once.
   bool multicasts() const;
   SharedMemoryLabel label(std::uint64_t size) const;
 };
 
-// With what the machine knows of `target`. nullptr: no room for its timeline.
+// Uses the machine's information about `target`. nullptr: no room for its timeline.
 std::unique_ptr<Device> make_device(const DeviceOwner& owner, int ordinal, const UseTarget& target);
-// May `device` touch memory of `other`?
+// Whether `device` may access memory of `other`.
 bool can_access(const Device& device, const Device& other);
 
 }  // namespace tranche::sim::cuda

@@ -1,8 +1,8 @@
 #pragma once
-// The initialised driver of this process: its devices and everything that was made on them.
+// The initialised driver of this process: its devices and everything created on them.
 //
-// Made by the first cuInit, never destroyed (other threads and exit handlers may still call). A
-// forked child has no driver, as with the real one: its calls answer NOT_INITIALIZED.
+// Created by the first cuInit, never destroyed (other threads and exit handlers may still call). A
+// forked child has no driver, as with the real one: its calls return NOT_INITIALIZED.
 
 #include <map>
 #include <memory>
@@ -42,14 +42,14 @@ struct Driver {
   Driver(std::shared_ptr<Simulation> simulation, ProcessSlot& process,
          std::unique_ptr<AddressSpace> addresses);
 
-  std::mutex mutex;  // of everything below
+  std::mutex mutex;  // protects everything below
   std::shared_ptr<Simulation> sim;
   ProcessSlot& slot;
   Clock clock;
   std::unique_ptr<AddressSpace> space;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<OwnedFd> device_nodes;
-  MpsClient mps;  // before the devices are made, then never changed but by its end
+  MpsClient mps;  // set before the devices are created; afterwards only its end changes it
   Executor executor;
 
   Table<Context, HandleKind::kContext> contexts;
@@ -62,18 +62,18 @@ struct Driver {
   Table<ArrayObject, HandleKind::kArray> arrays;
   Table<Mipmap, HandleKind::kMipmap> mipmaps;
   Table<Pool, HandleKind::kPool> pools;
-  std::map<int, std::shared_ptr<Pool>> host_pools;  // the default ones, by NUMA node; -1: of all
+  std::map<int, std::shared_ptr<Pool>> host_pools;  // the default ones, by NUMA node; -1: all nodes
   Table<Graph, HandleKind::kGraph> graphs;
   Table<Node, HandleKind::kNode> nodes;
   Table<Exec, HandleKind::kExec> execs;
-  // By handle. Graphs, nodes and what is under way hold them.
+  // By handle. Owned by graphs, nodes and work in progress.
   std::map<std::uint64_t, std::weak_ptr<Conditional>> conditionals;
   std::uint64_t last_conditional = 0;
   Table<ExternalMemory, HandleKind::kExternalMemory> external_memories;
   Table<Physical, HandleKind::kPhysical> physicals;
   std::uint64_t last_id = 0;  // of streams and captures
   bool loads_lazily =
-      true;  // libraries when a function is needed, functions when they are launched
+      true;  // libraries load when a function is needed, functions when they are launched
 
   State& state() const { return sim->state(); }
   // Devices never change after cuInit: no lock is needed. nullptr: no such ordinal.
@@ -85,19 +85,20 @@ struct Driver {
 
 // The driver, or null before cuInit and in a forked child.
 Driver* driver();
-// cuInit. Again: nothing more happens.
+// cuInit. Repeated calls do nothing.
 abi::CUresult initialise();
 // CUDA version of the machine, 12080; works before cuInit. nullopt: there is no machine.
 std::optional<std::uint32_t> machine_cuda_version();
 
 // The calling thread's stack of contexts, by number.
 std::vector<std::uint64_t>& context_stack();
-// A number of the calling thread, never given twice in the process.
+// A number identifying the calling thread, never reused in the process.
 std::uint64_t thread_number();
 
-// One of a context's default streams, in no table.
+// One of a context's default streams, not in any table.
 StreamPtr make_default_stream(Driver& driver, const ContextPtr& context, bool legacy);
-// The stream a handle means in `context`; 0, 1 and 2 are the default ones. null: no such stream.
+// The stream that a handle refers to in `context`; 0, 1 and 2 are the default ones. null: no such
+// stream.
 StreamPtr find_stream(Driver& driver, const ContextPtr& context, abi::CUstream handle,
                       DefaultStream zero);
 

@@ -1,8 +1,8 @@
 // Events of other processes: cuIpc handles of events.
 //
-// A handle names the event in the state that all processes of the machine share. Whoever has opened
-// it keeps it, also when the exporter destroys it or dies (the driver leaves open what becomes of
-// it then). The work of a process that dies is over, and with it what it recorded.
+// A handle names the event in the state that all processes of the machine share. A process that has
+// opened it keeps it, even if the exporter destroys it or dies (the driver does not specify that
+// case). The work of a process that dies is over, and so are its recordings.
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 #pragma once
-// Events: when something in a stream was over, on the machine's clock.
+// Events: when something in a stream finished, on the machine's clock.
 //
-// One that other processes may open is in the shared state too (shared_events.h): there they find
-// whether its last recording is over, whoever made it.
+// An event that other processes may open is in the shared state too (shared_events.h), where they
+// see whether its last recording is over, whichever process made it.
 
 #include <memory>
 
@@ -15,11 +15,11 @@ struct Node;
 
 struct Device;
 
-// This process's part in an event of several processes. What is recorded outlives the event: its
-// ops hold a part of their own.
+// This process's part in an event shared by several processes. A recording outlives the event: its
+// ops hold their own part.
 class EventShare {
  public:
-  // Holds `id`, which `slot`, the caller's, holds already for it.
+  // Holds `id`, for which `slot`, the caller's, already has a hold.
   EventShare(const Simulation& sim, const ProcessSlot& slot, SharedEventId id)
       : sim_(sim), slot_(slot), id_(id) {}
   EventShare(const EventShare&) = delete;
@@ -45,15 +45,15 @@ struct Event {
   std::weak_ptr<Context> context;
   unsigned flags = 0;
   OpPtr op;                           // of its last recording here; null: never recorded
-  std::shared_ptr<EventShare> share;  // null: it is this process's alone
-  std::uint64_t recording = 0;        // that `op` stands for in the share
-  // Where it was recorded in a capture: it stands for these nodes there.
+  std::shared_ptr<EventShare> share;  // null: it is private to this process
+  std::uint64_t recording = 0;        // the recording of the share that `op` represents
+  // Set if it was recorded in a capture: it represents these nodes there.
   std::shared_ptr<Capture> capture;
   std::vector<std::shared_ptr<Node>> captured;
 
   bool is_timed() const { return (flags & abi::CU_EVENT_DISABLE_TIMING) == 0; }
-  // The number of the last recording where `op` does not stand for it: made under another handle,
-  // most often in another process. 0: `op` does.
+  // The number of the last recording if `op` does not represent it: made under another handle,
+  // usually in another process. 0: `op` does.
   std::uint64_t recorded_elsewhere() const {
     const std::uint64_t last = share ? share->last() : 0;
     return last == recording ? 0 : last;

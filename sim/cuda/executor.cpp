@@ -59,7 +59,8 @@ void Executor::enqueue(Lock& lock, const StreamPtr& stream, const OpPtr& op) {
   if (!is_plain) need_service(*stream, *op);
 }
 
-// The place at which the kernel will be over. What of it runs beside others is in the lane already.
+// The place at which the kernel will be over. The part of it that runs concurrently with others is
+// already in the lane.
 std::uint64_t Executor::submit_work(Context& context, const Op& op, const Op* before) {
   const GpuTime& time = *context.device.time;
   if (op.width >= Overlap::kWhole) {
@@ -201,7 +202,7 @@ void Executor::branch(Stream& stream) {
   pop(stream, op->end_ns);
   stream.ops.insert(stream.ops.begin(), chosen.begin(), chosen.end());
   for (const OpPtr& one : chosen) need_service(stream, *one);
-  // Whoever sleeps did not know of these, and nobody has handed them on.
+  // Sleeping threads did not know of these, and no thread has taken care of them.
   worker_idles_ = false;
   clock_.wake();
 }

@@ -1,10 +1,10 @@
 #pragma once
-// Moves the ops of all streams of the process on, and waits for them.
+// Advances the ops of all streams of the process, and waits for them.
 //
-// Whoever waits, asks or enqueues lets things happen that are due (pump). A thread of the library's
-// own does it when nobody else would: it copies bytes at the end of a copy, runs host functions,
-// hands on work that waited for something else, and notes when events happened. It sleeps until the
-// next of these is due, starts with the first op that needs it, and has all signals blocked.
+// Any thread that waits, queries or enqueues executes what is due (pump). A thread of the library
+// does it when no other would: it copies bytes at the end of a copy, runs host functions, forwards
+// work that waited for something else, and records when events happened. It sleeps until the next
+// of these is due, starts with the first op that needs it, and has all signals blocked.
 
 #include <cstdint>
 #include <functional>
@@ -25,14 +25,14 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Queues `op` behind everything that must come first by the rules of streams. Waits when the
-  // stream holds as many ops as the hardware's queue would.
+  // Queues `op` behind everything that must precede it by the rules of streams. Blocks when the
+  // stream holds as many ops as the hardware's queue.
   void enqueue(Lock& lock, const StreamPtr& stream, const OpPtr& op);
-  // Whatever is due now happens.
+  // Executes whatever is due now.
   void pump(Lock& lock);
-  // Until `over` is true. The lock is given away while waiting.
+  // Waits until `over` is true. The lock is released meanwhile.
   void wait(Lock& lock, const std::function<bool()>& over);
-  // Everything queued in the context's streams is gone, as if it were over.
+  // Drops everything queued in the context's streams, as if it were over.
   void cancel(const std::vector<StreamPtr>& streams);
   // True on a thread that runs a host function: CUDA calls are refused there.
   static bool is_in_host_function();
@@ -64,12 +64,12 @@ class Executor {
   Clock& clock_;
   std::mutex& mutex_;
   std::vector<StreamPtr> busy_;
-  unsigned sleepers_ = 0;  // threads that wait for what happens, the worker among them
+  unsigned sleepers_ = 0;  // waiting threads, including the worker
   bool has_worker_ = false;
   bool worker_idles_ = false;
   std::uint64_t worker_until_ns_ = 0;
-  // Branches that are due later wait for the next look at the streams. Else a loop whose turns take
-  // less than it takes to look at them would never give the lock away.
+  // Branches that are due later wait for the next pass over the streams. Otherwise a loop whose
+  // turns take less time than that pass would never release the lock.
   std::uint64_t branch_until_ns_ = 0;
 };
 

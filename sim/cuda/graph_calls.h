@@ -1,5 +1,6 @@
 #pragma once
-// Calls about a graph, a node, an executable graph: the door with the thing found.
+// Calls about a graph, a node or an executable graph: entry into the driver with the object
+// resolved.
 
 #include "sim/cuda/graph_parameters.h"
 #include "sim/cuda/streams.h"
@@ -10,7 +11,7 @@ namespace tranche::sim::cuda {
 template <class Function>
 CUresult on_graph(const char* name, CUgraph handle, bool arguments_given, Function answer) {
   return on_driver(name, arguments_given, [&](Call& call) {
-    // The current context, for what is made in one; there need not be one.
+    // The current context, for objects created in one; it is optional.
     std::ignore = call.driver.current_context(call.context);
     const GraphPtr graph = call.driver.graphs.find(handle);
     return graph ? answer(call, graph) : CUDA_ERROR_INVALID_VALUE;

@@ -51,7 +51,7 @@ CUresult make(const char* name, CUgraphExec* out, CUgraph handle, std::uint64_t 
   });
 }
 
-// Of a graph with conditionals: behind its last launch, in whatever stream, with their values set.
+// For a graph with conditionals: after its last launch, in whatever stream, with their values set.
 void begin_conditionals(Call& call, const StreamPtr& stream, const Exec& exec) {
   auto op = std::make_shared<Op>();
   if (exec.last && !exec.last->is_done()) op->after.push_back(exec.last);

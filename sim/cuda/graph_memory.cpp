@@ -13,7 +13,7 @@ struct Sums {
   std::uint64_t reserved = 0;
 };
 
-// Of all graphs of the device, whether they still exist or not while memory of them is in use.
+// The memory of all of the device's graphs, including destroyed ones whose memory is still in use.
 std::vector<std::shared_ptr<GraphMemory>> memories_of(Driver& driver, const Device& device) {
   std::vector<std::shared_ptr<GraphMemory>> found;
   const auto add = [&](const Work& work) {

@@ -1,5 +1,5 @@
 #pragma once
-// Node parameters as the interface has them, and the work they describe: there and back.
+// Conversion between the interface's node parameters and the work that they describe.
 
 #include "sim/cuda/graph.h"
 #include "sim/cuda/library.h"
@@ -10,7 +10,7 @@ CUresult work_of(Call& call, const CUDA_KERNEL_NODE_PARAMS_v2& parameters, Work&
 CUresult work_of(Call& call, const CUDA_KERNEL_NODE_PARAMS_v1& parameters, Work& out);
 CUresult work_of(Call& call, const CUDA_HOST_NODE_PARAMS_v1& parameters, Work& out);
 
-// Pointers in what is given back are good as long as the node.
+// Pointers in the result are valid as long as the node.
 CUDA_KERNEL_NODE_PARAMS_v2 parameters_of(KernelWork& kernel);
 CUDA_KERNEL_NODE_PARAMS_v1 old_parameters_of(KernelWork& kernel);
 

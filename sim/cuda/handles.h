@@ -1,7 +1,7 @@
 #pragma once
-// The handles that callers hold: numbers in pointer clothes, never dereferenced and never given
-// twice, so that a handle of something that is gone, or that never was, is told from a good one.
-// Not thread-safe: the driver's lock is held.
+// The callers' handles: numbers disguised as pointers, never dereferenced and never reused, so that
+// a handle of a destroyed or nonexistent object is distinguished from a valid one. Not thread-safe:
+// the driver's lock is held.
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace tranche::sim::cuda {
 
-// Top bits that no address has, then what kind of thing it is.
+// Top bits that no address has, then the kind of object.
 enum class HandleKind : std::uint64_t {
   kContext = 1,
   kStream,
@@ -34,7 +34,7 @@ constexpr std::uint64_t handle_number(HandleKind kind, std::uint64_t n) {
   return std::uint64_t{0x5C} << 56U | static_cast<std::uint64_t>(kind) << 48U | n;
 }
 
-// All live things of one kind. T has a `number` (0 until it is added).
+// All live objects of one kind. T has a `number` (0 until it is added).
 template <class T, HandleKind kind>
 class Table {
  public:
@@ -50,7 +50,7 @@ class Table {
     const auto found = things_.find(to_number(handle));
     return found == things_.end() ? nullptr : found->second;
   }
-  // One that was erased, under its old number.
+  // Restores an erased object under its old number.
   void restore(const std::shared_ptr<T>& thing) { things_[thing->number] = thing; }
   void erase(const T& thing) { things_.erase(thing.number); }
   auto begin() const { return things_.begin(); }
@@ -67,7 +67,7 @@ class Table {
   std::uint64_t last_ = 0;
 };
 
-// The handle of a thing in a table, as its type is called in the interface.
+// The handle of an object in a table, with its type in the interface.
 template <class Handle, class T>
 Handle handle_of(const T& thing) {
   return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(thing.number));  // NOLINT: see above

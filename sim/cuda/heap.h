@@ -1,5 +1,5 @@
 #pragma once
-// How a process shares out pages of a device among its allocations. The driver's lock is held.
+// Divides a process's device pages among its allocations. The driver's lock is held.
 
 #include <cstdint>
 #include <list>
@@ -14,13 +14,13 @@ namespace tranche::sim::cuda {
 class AddressSpace;
 
 struct HeapOptions {
-  // From this size on an allocation has pages of its own, as cuMemAlloc does it.
+  // Allocations from this size on have their own pages, as with cuMemAlloc.
   std::uint64_t own_pages_from = std::uint64_t{1} << 20U;
   // Empty pages stay until trim(), as in a pool.
   bool keeps_pages = false;
 };
 
-// Shares out pages among allocations.
+// Divides pages among allocations.
 class Heap {
  public:
   Heap(Device& device, AddressSpace& space, HeapOptions options)
@@ -32,7 +32,7 @@ class Heap {
   // nullopt: out of memory.
   std::optional<Piece> take(std::uint64_t size);
   void give(const Piece& piece);
-  // Gives empty pages back to the device until no more than `keep` bytes are held.
+  // Returns empty pages to the device until at most `keep` bytes are held.
   void trim(std::uint64_t keep);
   std::uint64_t held() const { return held_; }
 
@@ -41,7 +41,7 @@ class Heap {
     std::shared_ptr<Block> block;
     std::uint64_t address = 0;
     Arena places;
-    bool is_single = false;  // one allocation's own pages
+    bool is_single = false;  // the pages of a single allocation
   };
   using Chunks = std::list<Chunk>;
 

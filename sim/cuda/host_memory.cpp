@@ -1,5 +1,5 @@
-// Page-locked host memory. It takes nothing of the GPU's; copies from and to it run beside the
-// caller, those of ordinary memory do not.
+// Page-locked host memory. It takes no GPU memory. Copies from and to it are asynchronous to the
+// caller; those of ordinary memory are not.
 
 #include <sys/mman.h>
 

@@ -1,9 +1,10 @@
 #pragma once
-// The door that every function of the simulated driver goes through: is the driver initialised, has
-// the process been forked, is there a context, do faults strike. The functions then only answer.
+// The entry point of every function of the simulated driver: checks that the driver is initialised,
+// that the process was not forked, that there is a context, and whether a fault applies. The
+// functions then only compute their result.
 //
-// All objects of a process are guarded by one lock (Driver::mutex): calls are short, and whoever
-// waits for the GPU gives the lock away. Host functions and copies of bytes run without it.
+// All objects of a process are guarded by one lock (Driver::mutex): calls are short, and a thread
+// that waits for the GPU releases the lock. Host functions and copies of bytes run without it.
 
 #include <pthread.h>
 
@@ -18,7 +19,8 @@
 
 // Defines a function and its twin for which stream 0 is the calling thread's own default stream:
 //     CUDA_API_TWINS(cuStreamQuery, cuStreamQuery_ptsz, (CUstream handle), (handle)) { ... }
-// The body sees `zero`, what stream 0 means in this one, and `function`, the name for faults.
+// The body sees `zero`, the meaning of stream 0 in this variant, and `function`, the name for
+// faults.
 #define CUDA_API_TWINS(name, twin, parameters, arguments)                   \
   static constexpr char name##_text[] = #name;                              \
   template <DefaultStream zero, const char* function>                       \
@@ -36,15 +38,15 @@ namespace tranche::sim::cuda {
 
 using namespace abi;  // NOLINT(google-build-using-namespace): CUDA's names are the point here
 
-// One call into the initialised driver. Holds the driver's lock; what it refers to goes before
-// that.
+// One call into the initialised driver. Holds the driver's lock; objects it refers to are released
+// before that.
 struct Call {
   Driver& driver;
   std::unique_lock<std::mutex> lock;
-  ContextPtr context = nullptr;  // the current one, where the function needs one
+  ContextPtr context = nullptr;  // the current one, if the function needs one
 };
 
-// No call of the driver's is a cancellation point, whatever it reads and waits for.
+// Driver calls are never cancellation points, whatever they read and wait for.
 class Uncancelled {
  public:
   Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -56,7 +58,7 @@ class Uncancelled {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Output pointers of a call: all must be there.
+// A call's output pointers: none may be null.
 template <class... Pointers>
 bool given(Pointers... pointers) {
   return ((pointers != nullptr) && ...);
@@ -65,18 +67,18 @@ bool given(Pointers... pointers) {
 namespace detail {
 // The driver of this process; null before cuInit and in a forked child.
 Driver* entered();
-// What faults and a lost GPU make of a call about `gpu` (kNone: about none).
+// The effect of faults and a lost GPU on a call about `gpu` (kNone: about none).
 CUresult meet(Driver& driver, const char* function, std::uint32_t gpu);
-// Why this process is no client of its MPS server any more; SUCCESS when it is, or never was.
+// Why this process is no longer a client of its MPS server; SUCCESS if it is, or never was.
 CUresult still_client(Driver& driver);
 
-// What became of a call: the server may have ended the client while it waited.
+// The final result of a call: the server may have ended the client while it waited.
 inline CUresult settle(Driver& driver, CUresult answer) {
   return answer == CUDA_SUCCESS ? still_client(driver) : answer;
 }
 }  // namespace detail
 
-// A call that needs cuInit alone. `answer` takes the Call.
+// A call that only needs cuInit. `answer` takes the Call.
 template <std::invocable<Call&> Function>
 CUresult on_driver(const char* function, bool arguments_given, Function answer) {
   const Uncancelled uncancelled;
@@ -116,7 +118,7 @@ CUresult on_context(const char* function, bool arguments_given, Function answer)
     std::ignore = driver->current_context(context);
     if (context) gpu = context->device.target.gpu;
   }
-  // A fault may take its time: without the lock.
+  // A fault may delay the call: without the lock.
   if (const auto met = detail::meet(*driver, function, gpu); met != CUDA_SUCCESS) return met;
   driver->clock.take_part();
   Call call{*driver, std::unique_lock(driver->mutex)};

@@ -10,7 +10,7 @@
 namespace tranche::sim::cuda {
 namespace {
 
-// Into all contexts, where that is the mode. OUT_OF_MEMORY: then it is not there.
+// Loads it into all contexts, if that is the mode. OUT_OF_MEMORY: then it is not loaded.
 CUresult load_eagerly(Call& call, Library& library) {
   if (call.driver.loads_lazily) return CUDA_SUCCESS;
   for (const auto& [number, context] : call.driver.contexts) {

@@ -20,7 +20,7 @@ void** find_option(const JitOptions& options, CUjit_option wanted) {
   return nullptr;
 }
 
-// The log is cut to the caller's buffer; its length is told where the buffer's was.
+// The log is truncated to the caller's buffer; its length is returned in place of the buffer's.
 void write_log(const JitOptions& options, CUjit_option buffer, CUjit_option size,
                std::string_view log) {
   void** const out = find_option(options, buffer);

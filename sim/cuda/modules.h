@@ -1,5 +1,5 @@
 #pragma once
-// Modules, libraries and what is in them. A library is loaded once and has a module in each context
+// Modules, libraries and their contents. A library is loaded once and has a module in each context
 // where it is used; its kernels are functions there.
 
 #include <array>
@@ -23,12 +23,12 @@ struct Function {
   std::weak_ptr<Context> context;
   std::weak_ptr<Module> module;
   PtxEntry entry;
-  bool is_opaque = false;  // nothing is known of its parameters
-  bool is_loaded = false;  // asked for by cuFuncLoad or a launch, or its module loads eagerly
+  bool is_opaque = false;  // its parameters are unknown
+  bool is_loaded = false;  // requested by cuFuncLoad or a launch, or its module loads eagerly
   unsigned ptx_version = 0;
   unsigned target = 0;
   std::map<abi::CUfunction_attribute, int> settings;
-  // What the launch functions of old were told (cuParamSetv, cuFuncSetBlockShape).
+  // Settings from the legacy launch functions (cuParamSetv, cuFuncSetBlockShape).
   std::array<int, 3> block_shape = {1, 1, 1};
   std::vector<std::byte> parameters;
   unsigned shared_size = 0;
@@ -39,9 +39,9 @@ struct Module {
   std::uint64_t number = 0;
   std::weak_ptr<Context> context;
   Image image;
-  std::map<std::string, FunctionPtr, std::less<>> functions;  // those that were asked for
+  std::map<std::string, FunctionPtr, std::less<>> functions;  // those requested so far
   std::map<std::string, abi::CUdeviceptr, std::less<>> variables;
-  std::uint64_t library = 0;  // of which library; 0: loaded by itself
+  std::uint64_t library = 0;  // its library; 0: loaded by itself
 };
 using ModulePtr = std::shared_ptr<Module>;
 
@@ -60,7 +60,7 @@ struct Library {
 };
 using LibraryPtr = std::shared_ptr<Library>;
 
-// An image as the device can run it. Logs go where the options say. NO_BINARY_FOR_GPU,
+// An image in a form that the device can run. Logs go where the options say. NO_BINARY_FOR_GPU,
 // UNSUPPORTED_PTX_VERSION.
 struct JitOptions {
   unsigned count = 0;
@@ -72,7 +72,7 @@ abi::CUresult load_image(const Device& device, const void* image, const JitOptio
 // Its variables take memory of the context. OUT_OF_MEMORY.
 abi::CUresult make_module(Call& call, Context& context, Image image, ModulePtr& out);
 void unload(Call& call, const ModulePtr& module);
-// Has the library loaded in the context, if it is not yet. OUT_OF_MEMORY.
+// Loads the library in the context if necessary. OUT_OF_MEMORY.
 abi::CUresult load_in(Call& call, Context& context, Library& library);
 // NOT_FOUND.
 abi::CUresult find_function(Call& call, const ModulePtr& module, std::string_view name,
@@ -85,7 +85,7 @@ abi::CUresult function_of(Call& call, const Kernel& kernel, FunctionPtr& out);
 std::optional<int> attribute_of(const Function& function, const Device& device,
                                 abi::CUfunction_attribute attribute);
 
-// Blocks of so many threads that one multiprocessor runs at once.
+// The number of blocks with `threads` threads that one multiprocessor runs concurrently.
 int blocks_per_sm(const Function& function, const Device& device, int threads,
                   std::size_t dynamic_shared);
 

@@ -116,7 +116,7 @@ CUresult MpsClient::state() {
   if (const auto ended = ended_.load(std::memory_order_relaxed); ended != 0) {
     return static_cast<CUresult>(ended);
   }
-  // Whoever has the lock waits for an answer, and hears it.
+  // The owner of the lock is waiting for a reply, and will receive it.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return CUDA_SUCCESS;
   const Packet packet = receive_packet(connection_.get(), true);

@@ -1,7 +1,7 @@
 #pragma once
-// Multicast objects: memory of several devices that is written at once. Here they hold the memory
-// that is bound to them, as long as they are there or until it is unbound, whoever has released its
-// handle; they cannot be mapped.
+// Multicast objects: memory of several devices that is written at once. Here they hold their
+// bound memory, until they end or it is unbound, even if its handle was released; they cannot be
+// mapped.
 
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@ struct Multicast {
   };
   unsigned device_count = 0;
   std::uint64_t size = 0;
-  std::set<int> devices;                                 // ordinals of those that were added
+  std::set<int> devices;                                 // ordinals of the added ones
   std::map<std::pair<int, std::uint64_t>, Bound> bound;  // by device and offset
 };
 

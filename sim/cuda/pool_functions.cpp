@@ -116,7 +116,7 @@ CUDA_API CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice ordinal) {
   });
 }
 
-// The one that was made for the location when nobody set another; nobody can here.
+// The location's default pool; it cannot be replaced here.
 CUDA_API CUresult cuMemGetDefaultMemPool(CUmemoryPool* out, CUmemLocation* location,
                                          CUmemAllocationType type) {
   return pool_of(__func__, out, location, type);

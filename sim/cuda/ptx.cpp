@@ -299,7 +299,7 @@ class Parser {
     return {};
   }
 
-  // token_ is "{". Of what stands inside, shared and local memory count for `made`.
+  // token_ is "{". Inside it, shared and local memory count for `made`.
   Result<void> body(PtxEntry* made) {
     unsigned depth = 1;
     while (depth > 0) {

@@ -1,20 +1,22 @@
 #pragma once
 // What the driver needs to know of PTX text: entry points, their parameters and limits, and the
-// variables. Instructions are not looked at: a kernel does nothing here but take its time, and what
-// comment lines before the entry declare:
+// variables. Instructions are ignored: a kernel only takes its time here, and does what comment
+// lines before the entry declare:
 //
-//     // tranche-sim: duration-ns = param 0        the value of its first parameter (u32 or u64)
-//     // tranche-sim: duration-ns = 20000          always that
-//     // tranche-sim: duration-ns = 20000 per-block    for every block that a multiprocessor runs
-//     //                                               after another
-//     // tranche-sim: duration-ns = param 0 beside-others    takes the multiprocessors that its
-//     //                                               blocks need, and not the whole GPU
-//     // tranche-sim: set-conditional = param 1 value param 2     sets the value of the conditional
-//     //                                               node whose handle (u64) parameter 1 is
-//     // tranche-sim: set-conditional = param 1 word param 2      to the 32-bit word at that
-//     address
-//     // tranche-sim: set-conditional = param 1 count-down param 2    the same, after it took one
-//     //                                               from the word, unless that is 0
+//     // tranche-sim: duration-ns = param 0
+//                       the value of its first parameter (u32 or u64)
+//     // tranche-sim: duration-ns = 20000
+//                       always that
+//     // tranche-sim: duration-ns = 20000 per-block
+//                       for every block that a multiprocessor runs after another
+//     // tranche-sim: duration-ns = param 0 beside-others
+//                       takes only the multiprocessors that its blocks need, not the whole GPU
+//     // tranche-sim: set-conditional = param 1 value param 2
+//                       sets the value of the conditional node whose handle (u64) is parameter 1
+//     // tranche-sim: set-conditional = param 1 word param 2
+//                       the same, to the 32-bit word at that address
+//     // tranche-sim: set-conditional = param 1 count-down param 2
+//                       the same, after subtracting one from the word, unless that is 0
 //
 // On a GPU it is a comment, and the kernel's instructions decide.
 
@@ -35,7 +37,7 @@ struct PtxParameter {
 
 struct Duration {
   std::optional<unsigned> parameter;  // whose value it is
-  std::uint64_t ns = 5000;            // else; without a declaration this (invented)
+  std::uint64_t ns = 5000;            // otherwise; the default without a declaration (invented)
   bool per_block = false;
   bool beside_others = false;
 };
@@ -73,7 +75,7 @@ struct PtxModule {
   std::vector<PtxVariable> variables;
 };
 
-// Does this look like PTX? (It is text and comes to a .version.)
+// Whether this looks like PTX, that is, text with a .version.
 bool is_ptx(std::string_view text);
 // kInvalidArgument with the line.
 Result<PtxModule> parse_ptx(std::string_view text);

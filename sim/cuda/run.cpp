@@ -83,8 +83,8 @@ class Body {
 // The value is looked at when the stream comes to it; a loop's again behind its body.
 Op branch_of(Driver& driver, const ContextPtr& context, const ConditionalWork& work,
              std::uint64_t delay_ns) {
-  // So long takes another look (invented). It is not nothing: a loop that nobody ends goes on in
-  // time, and lets the process do other things.
+  // How long another check takes (invented). It is not zero, so that time advances in an endless
+  // loop, and the process can do other things.
   constexpr std::uint64_t kLookAgain = 1000;
   return {.kind = Op::Kind::kBranch,
           .duration_ns = delay_ns,

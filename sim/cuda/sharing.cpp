@@ -2,9 +2,9 @@
 //
 // A cuIpc handle names the exporting process and its file of device memory; it is opened through
 // /proc, so both must be of one user and one pid namespace, as with the real driver. The exporter
-// pays for the memory, and its bytes live while anybody has them mapped. (What becomes of them when
-// it is freed before they are closed the driver leaves open.) Imported memory is held by whoever
-// has imported it, like by its maker.
+// is charged for the memory, and its bytes live while any process has them mapped. (The driver does
+// not specify what happens if it is freed before they are closed.) Imported memory is held by its
+// importer as by its creator.
 
 #include <fcntl.h>
 #include <unistd.h>

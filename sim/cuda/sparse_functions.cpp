@@ -1,6 +1,6 @@
 // Sparse arrays: without memory of their own; tiles of physical memory are mapped into them, in
-// stream order. What is mapped lives as long as it is mapped, whoever has released its handle.
-// Nothing is kept in them: a copy from or to one is refused.
+// stream order. Mapped memory lives as long as it is mapped, even if its handle was released. No
+// content is kept in them: a copy from or to one is refused.
 
 #include "sim/cuda/arrays.h"
 #include "sim/cuda/memory.h"
@@ -34,7 +34,7 @@ std::shared_ptr<Block> block_of(Call& call, const CUarrayMapInfo& info, const De
   return good ? physical->block : nullptr;
 }
 
-// What is to be done when the stream gets there; null: it cannot be meant.
+// The change to make when the stream gets there; null: invalid.
 std::function<void()> change_of(Call& call, const CUarrayMapInfo& info) {
   const ArrayPtr array = sparse_array(call, info);
   if (!array || info.subresource.sparseLevel.level != 0) return nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// What the functions about streams share: finding one, what happens in it, waiting for it.
+// Shared parts of the stream functions: finding a stream, putting work into it, waiting for it.
 
 #include <concepts>
 
@@ -8,16 +8,16 @@
 
 namespace tranche::sim::cuda {
 
-// Everything queued in the stream, or in all of the context's streams, is over.
+// Waits until everything queued in the stream, or in all of the context's streams, is over.
 CUresult synchronize(Call& call, const StreamPtr& stream);
 CUresult synchronize(Call& call, const Context& context);
-// Priorities outside the range are taken to its ends.
+// Clamps priorities to the allowed range.
 int clamp_priority(int priority);
 
-// Puts `work` into the stream: it will happen in order, or, while the stream captures, becomes a
-// node of the graph.
+// Puts `work` into the stream: it will happen in order or, while the stream captures, become a node
+// of the graph.
 CUresult perform(Call& call, const StreamPtr& stream, Work work);
-// The same, never captured. The op stands for the work: it is over when the work is.
+// The same, never captured. The op represents the work: it is over when the work is.
 CUresult run(Call& call, const StreamPtr& stream, const Work& work, OpPtr* out = nullptr);
 
 // A call about a stream. `answer` takes the Call and the stream.

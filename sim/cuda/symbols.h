@@ -7,15 +7,15 @@
 namespace tranche::sim::cuda {
 
 struct Symbol {
-  std::string_view name;  // as cuGetProcAddress knows it
+  std::string_view name;  // its name in cuGetProcAddress
   void* address = nullptr;
-  int version = 0;          // CUDA version that brought this interface
-  bool per_thread = false;  // stream 0 is the calling thread's own
+  int version = 0;          // CUDA version that introduced this interface
+  bool per_thread = false;  // stream 0 means the calling thread's own
 };
 
 // All interfaces of a function; empty: no such function.
 std::span<const Symbol> find_symbols(std::string_view name);
-// The newest CUDA version that the table knows.
+// The newest CUDA version in the table.
 int newest_version();
 
 }  // namespace tranche::sim::cuda

@@ -150,7 +150,7 @@ CUDA_API CUresult cuMemMap(CUdeviceptr address, std::size_t size, std::size_t of
     const bool good = size <= physical->block->size() && is_reserved(call, address, size) &&
                       !call.driver.space->has_any(address, size);
     if (!good) return CUDA_ERROR_INVALID_VALUE;
-    // Nobody may touch it until cuMemSetAccess.
+    // Not accessible until cuMemSetAccess.
     call.driver.space->add({.base = address,
                             .size = size,
                             .kind = RangeKind::kMapped,

@@ -1,5 +1,5 @@
 #pragma once
-// Physical memory and addresses apart: cuMemCreate, cuMemAddressReserve, cuMemMap.
+// Separate physical memory and addresses: cuMemCreate, cuMemAddressReserve, cuMemMap.
 
 #include <memory>
 
@@ -16,12 +16,12 @@ struct Physical {
   std::shared_ptr<Block> block;  // null: it is a multicast object
   std::shared_ptr<Multicast> multicast;
   abi::CUmemAllocationProp properties = {};
-  unsigned references = 1;  // of handles; mappings keep the block by themselves
+  unsigned references = 1;  // number of handles; mappings hold the block themselves
 };
 using PhysicalPtr = std::shared_ptr<Physical>;
 
-// The device of this process that memory of another one lies on; nullptr: it is not shown here, or
-// is another machine's.
+// The device of this process that holds another process's memory; nullptr: it is not visible here,
+// or belongs to another machine.
 Device* device_of(Driver& driver, const SharedMemoryLabel& label);
 
 }  // namespace tranche::sim::cuda

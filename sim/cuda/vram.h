@@ -1,11 +1,11 @@
 #pragma once
 // A process's share of a device's physical memory: bytes that are committed when they are touched.
 //
-// One sparse file in memory stands for the device; an allocation is a piece of it, and freeing
-// gives the pages back to the kernel. The file has room for more than the device, so that holes
-// between allocations never refuse one that the device's memory, counted in the shared state by all
-// processes together, would hold. Memory that other processes may map is a file of its own, whose
-// last bytes say what it is. Not thread-safe.
+// One sparse memfd represents the device; an allocation is a piece of it, and freeing returns the
+// pages to the kernel. The file has room for more than the device, so that fragmentation never
+// refuses an allocation that fits into the device's memory, which the shared state counts over all
+// processes. Memory that other processes may map is a separate file, whose last bytes describe it.
+// Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,20 +20,20 @@ namespace tranche::sim::cuda {
 
 inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20U;  // of device memory
 
-// What a descriptor that one process exports tells the one that imports it.
+// The label of an exported descriptor, for the process that imports it.
 struct SharedMemoryLabel {
   std::uint64_t magic;
-  std::uint64_t size;  // without the label
+  std::uint64_t size;  // excluding the label
   std::uint32_t gpu;
   std::uint32_t gpu_instance;
   std::uint32_t compute_instance;
   std::uint32_t reserved;
-  std::uint64_t state;  // inode of the machine's state
+  std::uint64_t state;  // inode of the machine's state file
   SharedMemoryId memory;
 };
 inline constexpr std::uint64_t kSharedMemoryMagic = 0x4D454D4D49534E54;  // "TNSIMMEM"
 
-// A mapping of (a part of) a file in memory.
+// A mapping of (a part of) a memfd.
 class Mapping {
  public:
   static Result<Mapping> map(int fd, std::uint64_t offset, std::uint64_t size);
@@ -63,10 +63,10 @@ class Vram {
   Vram(OwnedFd file, Mapping mapping)
       : file_(std::move(file)), mapping_(std::move(mapping)), places_(0, mapping_.size()) {}
 
-  // Whole pages, all zero. nullptr: no place.
+  // Whole pages, all zero. nullptr: no room.
   std::byte* take(std::uint64_t size);
   void give(std::byte* bytes, std::uint64_t size);
-  // Where `bytes` lie in file().
+  // The offset of `bytes` in file().
   std::uint64_t offset_of(const std::byte* bytes) const {
     return static_cast<std::uint64_t>(bytes - mapping_.bytes());
   }
@@ -78,10 +78,10 @@ class Vram {
   Arena places_;
 };
 
-// A file in memory of its own, with its label behind the last page.
+// A separate memfd, with its label after the last page.
 Result<OwnedFd> make_shared_file(const SharedMemoryLabel& label);
 Result<void> write_label(int fd, const SharedMemoryLabel& label);
-// kInvalidArgument: no such file.
+// kInvalidArgument: not such a file.
 Result<SharedMemoryLabel> read_label(int fd);
 
 }  // namespace tranche::sim::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// What can happen in a stream, or be a node of a graph, as values.
+// Values for what can happen in a stream, or be a node of a graph.
 
 #include <cstddef>
 #include <memory>
@@ -29,11 +29,11 @@ struct Extent {
 
 struct KernelWork {
   std::shared_ptr<Function> function;
-  std::shared_ptr<Kernel> kernel;  // of a library, where it was asked for by that handle
+  std::shared_ptr<Kernel> kernel;  // of a library, if it was requested by that handle
   Extent grid;
   Extent block;
   unsigned shared_bytes = 0;
-  std::vector<std::byte> parameters;  // packed as the function declares them
+  std::vector<std::byte> parameters;  // packed as declared by the function
   std::vector<void*> pointers;        // one for each parameter, into `parameters`
 };
 
@@ -41,7 +41,7 @@ struct KernelWork {
 struct CopySide {
   std::uint64_t address = 0;           // host or device
   std::shared_ptr<ArrayObject> array;  // instead of an address
-  bool is_host = false;                // said to be; unified addresses tell by themselves
+  bool is_host = false;                // declared as such; unified addresses need no declaration
   std::size_t x_bytes = 0;
   std::size_t y = 0;
   std::size_t z = 0;
@@ -54,7 +54,7 @@ struct CopyWork {
   std::size_t width = 0;  // bytes
   std::size_t height = 1;
   std::size_t depth = 1;
-  // Bytes of ordinary host memory, taken when the copy was asked for.
+  // Bytes of ordinary host memory, copied at the time of the call.
   std::shared_ptr<std::vector<std::byte>> staged;
 
   std::size_t bytes() const { return width * height * depth; }
@@ -70,7 +70,7 @@ struct SetWork {
 struct HostWork {
   abi::CUhostFn function = nullptr;
   void* data = nullptr;
-  abi::CUstreamCallback callback = nullptr;  // instead, with the stream
+  abi::CUstreamCallback callback = nullptr;  // used instead, with the stream
   abi::CUstream stream = nullptr;
 };
 struct RecordWork {
@@ -87,7 +87,7 @@ struct AllocWork {
 struct FreeWork {
   std::uint64_t address = 0;
 };
-// A word in memory, 32 bits wide: waited for, or written.
+// A 32-bit word in memory: waited for, or written.
 struct MemOpWork {
   bool is_wait = false;
   std::uint64_t address = 0;
@@ -97,12 +97,12 @@ struct MemOpWork {
 struct ChildWork {
   std::shared_ptr<Graph> graph;
 };
-// One of several graphs, or one again and again, as the value of the conditional says.
+// One of several graphs, or one repeatedly, depending on the conditional's value.
 struct ConditionalWork {
   std::shared_ptr<Conditional> conditional;
   abi::CUgraphConditionalNodeType type = abi::CU_GRAPH_COND_TYPE_IF;
   std::vector<std::shared_ptr<Graph>> bodies;
-  std::shared_ptr<std::vector<abi::CUgraph>> told;  // their handles, where the program finds them
+  std::shared_ptr<std::vector<abi::CUgraph>> told;  // their handles, where the program reads them
 };
 struct EmptyWork {};
 
