@@ -1,6 +1,6 @@
 #pragma once
-// What the subcommands of tranche-sim share. Each lives in its own file and adds itself to the
-// program; its callback throws nothing and stores the exit code.
+// Shared parts of tranche-sim's subcommands. Each subcommand has its own file and adds itself to
+// the program; its callback throws nothing and stores the exit code.
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ struct Cli {
   void report(const Result<void>& result);
 };
 
-// The GPU named by index, UUID or PCI address. kNotFound names the ones there are.
+// The GPU named by index, UUID or PCI address. kNotFound lists the existing ones.
 Result<std::uint32_t> find_gpu(const State& state, const std::string& text);
 
 void add_show(CLI::App& app, Cli& cli);

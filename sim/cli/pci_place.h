@@ -1,5 +1,5 @@
 #pragma once
-// Where a GPU hangs in the machine's PCI tree, as the links of /sys/bus/pci/devices tell it. Pure.
+// A GPU's place in the machine's PCI tree, as in the links of /sys/bus/pci/devices. Pure.
 
 #include <string>
 
@@ -12,8 +12,8 @@ std::string pci_name(const PciAddress& address);
 
 // Below /sys/devices: "pci0000:06/0000:06:01.0/0000:07:00.0", the root, the port, the GPU. GPUs of
 // one host bridge have the same root; its number is the one before the first of their buses. A GPU
-// on bus 0 hangs on the root itself, as in virtual machines. The numbers of roots and ports are
-// invented, and PCIe switches are left out.
+// on bus 0 is directly on the root, as in virtual machines. The numbers of roots and ports are
+// invented, and PCIe switches are omitted.
 std::string pci_place(const State& state, const Gpu& gpu);
 
 }  // namespace tranche::sim

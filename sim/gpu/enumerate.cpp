@@ -51,7 +51,7 @@ void sort_by_speed(const State& state, std::vector<Candidate>& gpus) {
 
 bool is_mig(const Candidate& candidate) { return candidate.target.gpu_instance != kNone; }
 
-// What is seen when nobody chooses.
+// What is visible without a selection.
 std::vector<Candidate> enumerated(const State& state, const std::vector<Candidate>& all) {
   const auto mig = std::ranges::find_if(all, is_mig);
   if (mig != all.end()) return {*mig};
@@ -94,7 +94,7 @@ std::vector<UseTarget> enumerate_devices(const State& state) {
     chosen.push_back(*one);
     rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
   }
-  // A MIG device is alone, whatever stands beside it.
+  // A MIG device is alone, whatever else is selected.
   const auto mig = std::ranges::find_if(chosen, is_mig);
   return mig == chosen.end() ? targets_of(chosen) : targets_of({*mig});
 }

@@ -1,11 +1,11 @@
 #pragma once
 // Which devices CUDA shows to this process, in which order.
 //
-// NVIDIA_VISIBLE_DEVICES says what is in the container (sim/gpu/visible.h). Of that CUDA enumerates
-// the GPUs that are not in MIG mode, or, where there is a MIG device, one MIG device and no GPU
-// (NVIDIA's MIG user guide). CUDA_VISIBLE_DEVICES chooses among them and orders them: indices, GPU
-// UUIDs or the beginning of one, MIG UUIDs; what follows an item that names nothing is not seen,
-// and a device named twice is an error that leaves none.
+// NVIDIA_VISIBLE_DEVICES determines what is in the container (sim/gpu/visible.h). Among those CUDA
+// enumerates the GPUs that are not in MIG mode or, if there is a MIG device, one MIG device and no
+// GPU (NVIDIA's MIG user guide). CUDA_VISIBLE_DEVICES selects among them and orders them: indices,
+// GPU UUIDs or a prefix of one, MIG UUIDs. Everything after an invalid item is invisible, and a
+// device named twice is an error that leaves none.
 
 #include <vector>
 

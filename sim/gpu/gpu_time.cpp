@@ -11,8 +11,8 @@
 namespace tranche::sim {
 namespace {
 
-constexpr std::uint64_t kLookEvery = 1'000'000;  // ns between two looks at who is alive
-constexpr std::uint64_t kHorizon = 10'000'000;   // ns that a prediction looks ahead
+constexpr std::uint64_t kLookEvery = 1'000'000;                 // ns between two liveness checks
+constexpr std::uint64_t kHorizon = 10'000'000;                  // ns that a prediction looks ahead
 constexpr std::uint64_t kMostPending = 10'000'000'000'000'000;  // ns; keeps products in 64 bits
 
 void copy_used(const Timeline& from, Timeline& to) {
@@ -27,7 +27,8 @@ struct Busy {
   std::uint64_t ns = 0;
 };
 
-// Puts closed segments where the next timeline will find them, and sums up who was busy when.
+// Stores closed segments where the next timeline will find them, and sums up the processes' busy
+// times.
 class Recorder : public TimelineSink {
  public:
   Recorder(Turns& turns, std::uint64_t period_ns) : turns_(turns), period_ns_(period_ns) {}

@@ -14,7 +14,7 @@ std::uint64_t free_bytes(const MemoryUse& use) {
   return use.total > taken ? use.total - taken : 0;
 }
 
-// Managed memory of whoever has some makes room for what cannot move.
+// Moves managed memory of any process to make room for memory that cannot move.
 void move_to_host(const Simulation& sim, const Use& taker, std::uint64_t bytes) {
   for (const LiveUse& live : live_uses(sim, taker.gpu)) {
     if (taker.gpu_instance != kNone && live.use->gpu_instance != taker.gpu_instance) continue;

@@ -28,7 +28,7 @@ void add_members(const fs::path& folder, std::set<pid_t>& members) {
   }
 }
 
-// Of the group and of those below it.
+// The members of the group and of those below it.
 std::set<pid_t> members_of(const fs::path& cgroup) {
   std::set<pid_t> members;
   add_members(cgroup, members);

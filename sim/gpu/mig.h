@@ -1,8 +1,8 @@
 #pragma once
-// MIG on the simulated machine beyond its layout (sim/state/mig_layout.h): the devices that
-// programs see, the mode, and what processes forbid.
-// Functions that change the state want the machine's lock held (Simulation::Guard); the others may
-// run beside them.
+// MIG on the simulated machine besides its layout (sim/state/mig_layout.h): the devices that
+// programs see, the mode, and what running processes prevent.
+// Functions that change the state require the machine's lock (Simulation::Guard); the others may
+// run concurrently.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,8 @@
 
 namespace tranche::sim {
 
-// Of the device nodes /dev/nvidia-caps/nvidia-cap<N>; dynamic on hardware, invented here.
+// Major number of the device nodes /dev/nvidia-caps/nvidia-cap<N>; dynamic on hardware, invented
+// here.
 inline constexpr unsigned kCapsMajor = 236;
 
 // One MIG device: a compute instance in a GPU instance.
@@ -23,10 +24,10 @@ struct MigDevice {
   std::uint32_t compute_instance = 0;
 };
 
-// In order of ids, as nvmlDeviceGetMigDeviceHandleByIndex numbers them.
+// In the order of ids, as nvmlDeviceGetMigDeviceHandleByIndex numbers them.
 std::vector<MigDevice> mig_devices(const Gpu& gpu);
 std::string mig_uuid(const Gpu& gpu, MigDevice device);
-// "1c.2g.10gb", or "2g.10gb" when the compute instance takes the whole GPU instance.
+// "1c.2g.10gb", or "2g.10gb" if the compute instance takes the whole GPU instance.
 std::string mig_profile_name(const State& state, const Gpu& gpu, MigDevice device);
 // SMs of a compute instance of `slices` in an instance of `profile`.
 std::uint32_t compute_sm(const Profile& profile, std::uint32_t slices);
@@ -34,23 +35,23 @@ std::uint32_t compute_sm(const Profile& profile, std::uint32_t slices);
 // kFailedPrecondition while processes are on it; kNotFound.
 Result<void> destroy_compute_instance(const Simulation& sim, Gpu& gpu, MigDevice device);
 
-// Whose use of a GPU forbids a reset.
+// Whose use of a GPU prevents a reset.
 enum class Users {
   kThatCompute,
-  kAll,  // other processes that have NVML open too, as the driver counts
+  kAll,  // also other processes that have NVML open, as with the driver
 };
 
-// Asks for MIG on or off. The pending mode is set whatever comes; the result tells whether it is in
-// force: kFailedPrecondition while the GPU is in use, kUnsupported when it cannot be reset here.
-// kNotFound: the model has no MIG (nothing is changed). `users` matter where the mode needs a
+// Requests MIG on or off. The pending mode is set in any case; the result shows whether it is in
+// effect: kFailedPrecondition while the GPU is in use, kUnsupported if it cannot be reset here.
+// kNotFound: the model has no MIG (nothing is changed). `users` matter if the mode needs a
 // reset.
 Result<void> set_mig_mode(const Simulation& sim, Gpu& gpu, bool on,
                           Users users = Users::kThatCompute);
-// A GPU reset: the pending mode comes into force, all instances are gone, a lost GPU is back,
-// nothing asks for recovery. kFailedPrecondition while processes use the GPU.
+// A GPU reset: the pending mode takes effect, all instances are gone, a lost GPU is back, no
+// recovery action is pending. kFailedPrecondition while processes use the GPU.
 Result<void> reset_gpu(const Simulation& sim, Gpu& gpu, Users users = Users::kThatCompute);
-// The machine starts again: as a reset, but the mode is off where it needs no reset (Hopper and
-// newer do not keep it).
+// A machine reboot: like a reset, but the mode is off if it needs no reset (Hopper and newer do not
+// keep it).
 Result<void> reboot_gpu(const Simulation& sim, Gpu& gpu);
 
 }  // namespace tranche::sim

@@ -1,7 +1,7 @@
 #pragma once
 // The GPUs whose device nodes the driver's library has open in this process. The machine's state
-// says so to other processes (sim/gpu/uses.h), and a descriptor of a file
-// <state>.nodes/dev/nvidia<n> stands for each node, so that /proc/<pid>/fd shows them as on
+// shows that to other processes (sim/gpu/uses.h), and a descriptor of a file
+// <state>.nodes/dev/nvidia<n> represents each node, so that /proc/<pid>/fd shows them as on
 // hardware.
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tranche::sim {
 
-// `gpus` as bits; `slot` is the process's own. Where no file can be made the state alone has it.
+// `gpus` as bits; `slot` is the process's own. If no file can be created, only the state has it.
 std::vector<OwnedFd> open_gpus(const Simulation& sim, ProcessSlot& slot, std::uint64_t gpus);
 
 }  // namespace tranche::sim

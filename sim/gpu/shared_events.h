@@ -1,9 +1,10 @@
 #pragma once
-// Events that processes share: each recording has a number, and is over when the process that made
-// it says so, or dies. An event is there until its last holder lets it go or dies, whoever made it.
+// Events shared by processes: each recording has a number, and is over when its process reports
+// that, or dies. An event exists until its last holder releases it or dies, whichever process
+// created it.
 //
-// kMaxRecordings of an event are told apart. One that is older than these is over when the one in
-// its place is: that many later. Thread-safe. No Guard is held.
+// kMaxRecordings of an event are distinguished. An older one counts as over when the one in its
+// place is: that many later. Thread-safe. The caller must not hold a Guard.
 
 #include <cstdint>
 
@@ -18,19 +19,19 @@ struct SharedEventId {
   std::uint64_t serial = 0;  // 0: none
 };
 
-// A new one of a device, which `slot`, the caller's, holds once. kUnavailable: there are too many.
+// Creates one on a device, with one hold by `slot`, the caller's. kUnavailable: there are too many.
 Result<SharedEventId> add_shared_event(const Simulation& sim, const ProcessSlot& slot,
                                        const UseTarget& device);
-// Another hold of it by `slot`. kNotFound: nobody holds it, or it never was, whatever `id` says.
-// kUnavailable: too many do.
+// Adds another hold by `slot`. kNotFound: it has no holder, or never existed, whatever `id` says.
+// kUnavailable: too many holders.
 Result<void> hold_shared_event(const Simulation& sim, const ProcessSlot& slot, SharedEventId id);
 void drop_shared_event(const Simulation& sim, const ProcessSlot& slot, SharedEventId id);
 
-// For who holds it.
+// For holders only.
 bool is_maker(const Simulation& sim, const ProcessSlot& slot, SharedEventId id);
-// Which compute instance of a MIG device it was made on does not matter: kNone.
+// The compute instance of the MIG device it was created on does not matter: kNone.
 UseTarget device_of_shared_event(const Simulation& sim, SharedEventId id);
-// The number of the recording that begins now.
+// Starts a recording and returns its number.
 std::uint64_t begin_recording(const Simulation& sim, const ProcessSlot& slot, SharedEventId id);
 void end_recording(const Simulation& sim, SharedEventId id, std::uint64_t number);
 // 0: it was never recorded.

@@ -1,12 +1,12 @@
 #pragma once
-// Physical memory that a process exports and others import: it is there until its last holder lets
-// it go or dies, whoever made it. The machine has it once. Of the processes that hold it, it counts
-// as memory of the one that came first, so NVML shows it at its maker as long as that one has it,
-// and then at one of the others.
+// Physical memory that a process exports and others import. It exists until its last holder
+// releases it or dies, whichever process created it. The machine has it once. Among its holders it
+// counts as memory of the earliest one, so NVML shows it for its creator as long as that one holds
+// it, and then for one of the others.
 //
-// What only a descriptor holds (exported, let go, not imported yet) is held by no process. Here it
-// counts for nobody until somebody imports it, and an import may then find no room. Thread-safe.
-// The caller holds no Guard where it says so.
+// Memory held only by a descriptor (exported, released, not imported yet) belongs to no process.
+// Here it is not counted until it is imported, and an import may then find no room. Thread-safe.
+// The caller must not hold a Guard where noted.
 
 #include <cstdint>
 
@@ -21,18 +21,19 @@ struct SharedMemoryId {
   std::uint64_t serial = 0;  // 0: none
 };
 
-// A new one of `bytes` on the use's device, which `slot`, the caller's, holds once. A Guard is
+// Creates one of `bytes` on the use's device, with one hold by `slot`, the caller's. A Guard is
 // held, and there is room (take_shared_memory() in memory.h). kUnavailable: there are too many.
 Result<SharedMemoryId> add_shared_memory(const Simulation& sim, ProcessSlot& slot, const Use& use,
                                          std::uint64_t bytes);
-// Another hold of it by `slot`. kNotFound: nobody holds it any more. kUnavailable: too many do.
-// No Guard is held.
+// Adds another hold by `slot`. kNotFound: it has no holder any more. kUnavailable: too many
+// holders.
+// No Guard may be held.
 Result<void> hold_shared_memory(const Simulation& sim, ProcessSlot& slot, SharedMemoryId id);
 void drop_shared_memory(const Simulation& sim, ProcessSlot& slot, SharedMemoryId id);
 
-// Bytes of shared memory that count as `live`'s. With or without a Guard.
+// Bytes of shared memory that count for `live`. With or without a Guard.
 std::uint64_t shared_bytes(const Simulation& sim, const LiveUse& live);
-// All that the process has there, less managed memory.
+// All memory of the process there, excluding managed memory.
 std::uint64_t memory_of(const Simulation& sim, const LiveUse& live);
 std::uint64_t memory_of(const Simulation& sim, const ProcessSlot& own, const Use& use);
 

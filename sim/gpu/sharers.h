@@ -1,6 +1,6 @@
 #pragma once
-// The processes that hold one thing in the shared state: memory, or an event. Each is one claim of
-// its slot, so that one that dies holds nothing any more. A Guard is held by whoever changes an
+// The processes that hold one item in the shared state: memory, or an event. Each entry refers to
+// one use of its slot, so a dead process holds nothing any more. A Guard must be held to change an
 // entry.
 
 #include <span>
@@ -9,17 +9,17 @@
 
 namespace tranche::sim {
 
-// Whether the process that claimed `slot` so lives.
+// Whether the process that took `slot` under this number is alive.
 bool is_alive(const Simulation& sim, std::uint32_t slot, std::uint64_t claim);
 
-// The entry of `slot`, the caller's. nullptr: it does not hold the thing.
+// The entry of `slot`, the caller's. nullptr: it does not hold the item.
 Sharer* find_sharer(const Simulation& sim, std::span<Sharer> sharers, const ProcessSlot& slot);
-// The one that came first of those that live.
+// The earliest live one.
 const Sharer* first_sharer(const Simulation& sim, std::span<const Sharer> sharers);
 // False: there is no free entry.
 bool add_sharer(const Simulation& sim, std::span<Sharer> sharers, const ProcessSlot& slot);
-// Those that died are forgotten, and who lives moves up: they stay in the order in which they came.
-// How many live.
+// Removes the dead ones and moves the live ones up, in their order of arrival. Returns how many are
+// alive.
 unsigned close_ranks(const Simulation& sim, std::span<Sharer> sharers);
 
 }  // namespace tranche::sim

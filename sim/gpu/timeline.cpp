@@ -32,7 +32,7 @@ class Walk {
   Walk(Timeline& timeline, std::uint64_t slice_ns, TimelineSink* sink)
       : timeline_(timeline), slice_ns_(slice_ns), sink_(sink) {}
 
-  // One step: as long as nobody's rate changes, and not beyond `until`.
+  // One step: as long as all rates are constant, and not beyond `until`.
   void step(std::uint64_t until) {
     choose();
     std::uint64_t end = until;
@@ -89,7 +89,7 @@ class Walk {
         next = at;
       }
     }
-    // Whoever begins on an idle GPU begins a slice.
+    // The first lane on an idle GPU begins a slice.
     if (is_idle && holder_works) timeline_.slice_end_ns = timeline_.now_ns + slice_ns_;
     others_wait_ = holder_works && next != count;
     if (next != count && (!holder_works || timeline_.now_ns >= timeline_.slice_end_ns)) {
@@ -149,7 +149,7 @@ void advance(Timeline& timeline, std::uint64_t until_ns, std::uint64_t slice_ns,
   Walk walk(timeline, slice_ns, &sink);
   while (timeline.now_ns < until_ns && anyone_works(timeline)) walk.step(until_ns);
   if (timeline.now_ns >= until_ns) return;
-  // Idle: whoever still has a rate ran out of work at now_ns.
+  // Idle: any lane that still has a rate ran out of work at now_ns.
   for (Lane& lane : lanes_of(timeline)) walk.set_rate(lane, 0);
   timeline.now_ns = until_ns;
 }

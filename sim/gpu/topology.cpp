@@ -7,7 +7,7 @@ namespace {
 
 bool same(std::uint32_t a, std::uint32_t b) { return a == b && a != kNone; }
 
-// Of Link::remote: the link is down.
+// A value of Link::remote: the link is down.
 constexpr std::uint32_t kDown = 0x8000'0000;
 
 std::uint32_t count_links(const Gpu& gpu, Remote remote, std::uint32_t index) {

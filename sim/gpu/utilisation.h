@@ -1,10 +1,10 @@
 #pragma once
 // How busy a GPU is.
 //
-// Utilisation comes in samples, as on hardware: wall clock is cut into windows of the model's
-// sample period, and only whole windows in the past are told. A process's time in a window is what
-// it recorded there (kernels), and its declared load. When all together want more than the GPU has,
-// each gets its part, as time-slicing gives it. MIG instances do not share.
+// Utilisation comes in samples, as on hardware: wall-clock time is divided into windows of the
+// model's sample period, and only complete windows in the past are reported. A process's time in a
+// window is what it recorded there (kernels), plus its declared load. If all together want more
+// than the GPU has, each gets its part, as with time-slicing. MIG instances do not share.
 
 #include <sys/types.h>
 
@@ -26,7 +26,7 @@ struct WindowLoad {
 };
 // The load of GPU `gpu` in window `index` (wall clock / sample period).
 WindowLoad window_load(const Simulation& sim, std::uint32_t gpu, std::uint64_t index);
-// The newest whole window. Lets the GPU's time pass up to now first.
+// The newest complete window. Brings the GPU's time up to date first.
 std::uint64_t last_window(const Simulation& sim, std::uint32_t gpu);
 
 }  // namespace tranche::sim

@@ -1,5 +1,5 @@
 #pragma once
-// How large a simulated machine can be. The shared state has room for this much
+// How large a simulated machine can be: the capacity of the shared state
 // (sim/state/state.h).
 
 #include <cstdint>

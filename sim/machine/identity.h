@@ -1,5 +1,5 @@
 #pragma once
-// What tells one GPU from another: PCI addresses and UUIDs. Pure functions.
+// Identifiers of GPUs: PCI addresses and UUIDs. Pure functions.
 
 #include <array>
 #include <cstdint>
@@ -15,9 +15,9 @@ struct PciAddress {
   std::uint32_t device;
 };
 
-// "0000:3B:00.0" in any case and width of the domain; nullopt when it is no PCI address.
+// "0000:3B:00.0" in any case and with any domain width; nullopt if it is not a PCI address.
 std::optional<PciAddress> parse_pci(std::string_view text);
-// A UUID made from words, always the same for the same words: "1b4e28ba-2fa1-...".
+// A UUID derived from words, always the same for the same words: "1b4e28ba-2fa1-...".
 std::string make_uuid(std::string_view words);
 std::array<unsigned char, 16> uuid_bytes(std::string_view uuid);
 

@@ -1,6 +1,6 @@
 #pragma once
-// A machine as its YAML file describes it (fields: sim/README.md). Parsing happens once in the life
-// of a state, by whoever makes it (sim/state/build_state.h).
+// A machine as described by its YAML file (fields: sim/README.md). Parsed once in the lifetime of a
+// state, by its creator (sim/state/build_state.h).
 
 #include <cstdint>
 #include <optional>
@@ -37,15 +37,15 @@ struct ModelSpec {
   std::uint32_t pcie_generation = 4;
   std::uint32_t pcie_width = 16;
   std::uint32_t sampling_ms = 167;
-  std::uint32_t time_slice_us = 2000;  // invented: NVIDIA tells no length
+  std::uint32_t time_slice_us = 2000;  // invented: NVIDIA publishes no length
   bool ecc = true;
 };
 
 struct MigInstanceSpec {
   std::string profile;  // "2g.10gb"
   std::vector<std::uint32_t>
-      compute;  // compute slices of each compute instance; empty: all, in one
-  std::optional<std::uint32_t> start;  // memory slice; absent: found
+      compute;  // compute slices of each compute instance; empty: one with all
+  std::optional<std::uint32_t> start;  // memory slice; absent: chosen automatically
   int line = 1;
 };
 
@@ -97,7 +97,7 @@ struct MachineSpec {
   std::uint32_t fabric_clique = 0;
 };
 
-// `file` stands at the head of messages. All faults of the text at once, kInvalidArgument.
+// `file` prefixes messages. Reports all errors of the text at once, kInvalidArgument.
 Result<MachineSpec> parse_machine(std::string_view text, std::string_view file);
 
 }  // namespace tranche::sim

@@ -1,7 +1,7 @@
 #pragma once
-// The MIG profiles of the models we know, as tables in the program: names, sizes and placements by
-// model key ("a100-40gb"). The figures are those of tests/data/mig-profiles.yaml, which says how
-// each was found; tests/sim/test_mig_tables.py compares the two. A new model is a table and a line
+// The MIG profiles of the known models, as tables in the program: names, sizes and placements by
+// model key ("a100-40gb"). The values are those of tests/data/mig-profiles.yaml, which has the
+// source of each; tests/sim/test_mig_tables.py compares the two. A new model is a table and a line
 // in kTables. Constant data.
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct MigRow {
   std::uint32_t id;
   std::uint32_t slices;         // compute
   std::uint32_t memory_slices;  // of one placement
-  std::uint32_t starts;         // bit n: a placement begins at memory slice n
+  std::uint32_t starts;         // bit n: a placement may begin at memory slice n
   std::uint32_t max_instances;
   std::uint32_t memory_mib;
   std::uint32_t sm;
@@ -35,7 +35,7 @@ struct MigTable {
   std::span<const MigRow> rows;
 };
 
-// nullptr when the key is unknown.
+// nullptr if the key is unknown.
 const MigTable* find_mig_table(std::string_view key);
 std::span<const MigTable> mig_tables();
 

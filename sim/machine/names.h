@@ -1,5 +1,5 @@
 #pragma once
-// Words of NVML in a machine file and on the command line: architectures, brands, virtualisation,
+// NVML's words in a machine file and on the command line: architectures, brands, virtualisation,
 // topology levels, error codes. Pure functions over constant tables.
 
 #include <cstdint>

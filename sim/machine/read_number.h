@@ -1,5 +1,5 @@
 #pragma once
-// A whole text as a number.
+// Parses a whole text as a number.
 
 #include <charconv>
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace tranche::sim {
 
-// nullopt: it is none, or something stands behind it.
+// nullopt: it is not a number, or something follows it.
 template <class Number>
 std::optional<Number> read_number(std::string_view text) {
   Number value = {};

@@ -1,5 +1,5 @@
 #pragma once
-// What the control daemon and its servers answer to a command, and the words of one.
+// The response of the control daemon and its servers to a command, and its words.
 
 #include <string>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace tranche::sim::mps {
 
-// The text of an answer, and whether the command was obeyed.
+// The text of a response, and whether the command was executed.
 struct Answer {
   bool ok = true;
   std::string text;
@@ -15,7 +15,7 @@ struct Answer {
 
 inline Answer refuse(std::string why) { return {.ok = false, .text = std::move(why) + "\n"}; }
 
-// Empty behind the last one.
+// Empty after the last one.
 inline std::string word_at(const std::vector<std::string>& words, std::size_t at) {
   return at < words.size() ? words[at] : std::string();
 }

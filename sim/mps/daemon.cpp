@@ -110,7 +110,7 @@ void Daemon::run() {
   for (const NamedServer& server : options_.servers) {
     std::filesystem::remove_all(fmt::format("{}/{}", folder_, server.name), ignored);
   }
-  // Whoever is told that it quit finds the folder free.
+  // When a caller learns that it quit, the folder is free.
   lock_.close();
   for (const Peer& peer : peers_) {
     if (peer.wants_quit) send_packet(peer.connection.get(), "0 ");

@@ -1,10 +1,10 @@
 #pragma once
-// nvidia-cuda-mps-control -d: starts servers, brings clients and servers together, obeys commands.
+// nvidia-cuda-mps-control -d: starts servers, connects clients to servers, executes commands.
 //
 // One thread, one loop. At most one server lives at a time, for one user (protocol 2): clients of
-// another user wait until all clients of the first have gone, as NVIDIA's manual page has it. With
-// --multiuser one server serves everybody; with protocol 3 every user and every named server has
-// its own.
+// another user wait until all clients of the first are gone, as described in NVIDIA's manual page.
+// With --multiuser one server serves everyone; with protocol 3 every user and every named server
+// has its own.
 
 #include <sys/types.h>
 
@@ -23,9 +23,9 @@ namespace tranche::sim::mps {
 
 class Daemon {
  public:
-  // What is in the pipe folder belongs to whoever holds `lock`.
+  // The holder of `lock` owns the content of the pipe folder.
   Daemon(DaemonOptions options, std::shared_ptr<Simulation> sim, OwnedFd lock, Log log);
-  // Makes its files; clients and commands are heard once it returns.
+  // Creates its files; clients and commands are accepted once it returns.
   Result<void> open();
   // Until `quit` or SIGTERM.
   void run();
@@ -36,11 +36,11 @@ class Daemon {
   struct Listener {
     OwnedFd socket;
     std::string server;  // empty: the user's own
-    std::string space;   // a namespace but `default`, whose limits the server itself has
+    std::string space;   // a namespace other than `default`, whose limits the server itself has
     MpsLimits limits;    // of the namespace
     std::optional<std::uint64_t> memory;
   };
-  struct Peer {  // who has connected, and has not said or not got what he wants
+  struct Peer {  // a connection whose request is incomplete or unanswered
     OwnedFd connection;
     pid_t pid = 0;
     uid_t uid = 0;
@@ -52,13 +52,13 @@ class Daemon {
     bool is_client = false;   // waits for a server
     std::string slot;         // a client's words
     bool wants_quit = false;  // answered when all servers are gone
-    pid_t wants_server = 0;   // answered when that one is ready
+    pid_t wants_server = 0;   // answered when that server is ready
   };
   struct ServerRecord {
     pid_t pid = 0;
     OwnedFd socket;
     uid_t uid = 0;
-    std::string name;  // empty: made for a user
+    std::string name;  // empty: started for a user
     unsigned clients = 0;
     bool is_ready = false;
     bool drains = false;
@@ -96,7 +96,7 @@ class Daemon {
   Answer query_devices();
   std::optional<Answer> quit(Peer& user, const std::vector<std::string>& words);
 
-  // daemon_protocol3.cpp. nullopt: no command of protocol 3.
+  // daemon_protocol3.cpp. nullopt: not a command of protocol 3.
   std::optional<Answer> obey_protocol_3(const std::vector<std::string>& words);
   Answer about_named_server(const std::vector<std::string>& words);
   Answer set_server(NamedServer& server, const std::vector<std::string>& words);

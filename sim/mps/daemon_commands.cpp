@@ -104,7 +104,7 @@ Answer Daemon::ask(ServerRecord& server, const std::string& command) {
   }
 }
 
-// Of the server that `words` name, else of all.
+// Asks the server that `words` name, else all of them.
 Answer Daemon::ask_all(const std::string& command, const std::vector<std::string>& words,
                        std::string header) {
   Answer all = {.text = std::move(header)};
@@ -165,7 +165,7 @@ Answer Daemon::shut_down(const std::vector<std::string>& words) {
   return {};
 }
 
-// Of servers that are started from now on.
+// Applies to servers started from now on.
 Answer Daemon::set_default(const std::vector<std::string>& words) {
   const std::string value = word_at(words, 1);
   if (words[0] == "set_default_active_thread_percentage") {
@@ -223,8 +223,8 @@ Answer Daemon::query_devices() {
   return all;
 }
 
-// Nobody new is let in; the daemon ends when the clients of now have gone, or, after the timeout,
-// without waiting for them. Answered then.
+// No new client is admitted. The daemon ends when the current clients are gone or, after the
+// timeout, without waiting for them. Answered then.
 std::optional<Answer> Daemon::quit(Peer& user, const std::vector<std::string>& words) {
   if (words.size() > 1) {
     const auto seconds = read_number<unsigned>(word_at(words, 2));

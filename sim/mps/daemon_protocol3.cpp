@@ -1,6 +1,6 @@
 // What the control daemon answers to MPS v3's commands, `module verb ...` (NVIDIA's documentation
-// of release 615). Of each module the verbs that supervisors use; no server is made or ended by
-// command.
+// of release 615). Implements, for each module, the verbs that supervisors use; no server is
+// started or ended by command.
 
 #include <algorithm>
 #include <filesystem>
@@ -29,7 +29,8 @@ bool is_name(std::string_view text) {
   });
 }
 
-// Of --pinned-memory-limit and the others, over what was set before. Empty: done; else why not.
+// Reads --pinned-memory-limit and the others, over the previous settings. Empty: done; else why
+// not.
 std::string take_limits(const std::vector<std::string>& words, MpsLimits& limits,
                         std::optional<std::uint64_t>& memory) {
   bool any = false;
@@ -111,7 +112,7 @@ Answer Daemon::set_server(NamedServer& server, const std::vector<std::string>& w
   Answer all = ask(*record, fmt::format("set_active_thread_percentage {}",
                                         percent_text(server.limits.thread_permille)));
   for (std::size_t i = 0; server.memory && i < devices_.size(); ++i) {
-    // Of the machine's GPUs the server has some.
+    // The server has some of the machine's GPUs.
     ask(*record, fmt::format("set_device_pinned_mem_limit {} {}",
                              uuid_of(sim_->state(), devices_[i]), memory_text(*server.memory)));
   }
@@ -220,7 +221,7 @@ Answer Daemon::about_partition(const std::vector<std::string>& words) {
                           sim_->state().gpus[gpu].uuid, made->value)};
 }
 
-// Of protocol 2: sm_partition add|rm, and lspart.
+// Commands of protocol 2: sm_partition add|rm, and lspart.
 Answer Daemon::shell_partition(const std::vector<std::string>& words) {
   if (!options_.static_partitions) {
     return refuse(fmt::format("{}: static partitioning mode is not enabled", words[0]));

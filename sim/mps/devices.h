@@ -1,5 +1,5 @@
 #pragma once
-// The devices of a daemon or a server, by CUDA's order in its environment.
+// The devices of a daemon or a server, in the CUDA order of its environment.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ std::string uuid_of(const State& state, const UseTarget& device);
 // `name` is an ordinal or a UUID. nullopt: there is no such device.
 std::optional<std::uint32_t> ordinal_of(const State& state, const std::vector<UseTarget>& devices,
                                         std::string_view name);
-// What device_query prints: the header, and a line for each.
+// The output of device_query: the header, and a line per device.
 std::string device_table(const State& state, const std::vector<UseTarget>& devices);
 
 }  // namespace tranche::sim::mps

@@ -1,6 +1,6 @@
 #pragma once
-// The logs of the control daemon (control.log) and of its servers (server.log), line by line as
-// NVIDIA's: [2026-05-31 23:46:49.893 Control 11107] Accepting connection...
+// The logs of the control daemon (control.log) and of its servers (server.log), in NVIDIA's line
+// format: [2026-05-31 23:46:49.893 Control 11107] Accepting connection...
 
 #include <string>
 #include <string_view>
@@ -14,9 +14,9 @@ std::string log_folder();
 
 class Log {
  public:
-  // Lines go to the end of `file`, and to standard output as well if `echo`.
+  // Lines are appended to `file`, and also written to standard output if `echo`.
   Log(OwnedFd file, bool echo) : file_(std::move(file)), echo_(echo) {}
-  // `who` is Control, Server or Other, as NVIDIA's lines have it.
+  // `who` is Control, Server or Other, as in NVIDIA's lines.
   void line(std::string_view who, std::string_view text) const;
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
-// Static SM partitions: a GPU's multiprocessors in chunks (8 from Hopper on, 4 on Ampere and Ada,
-// by NVIDIA's documentation), each chunk in one partition at most. The value of
-// CUDA_MPS_SM_PARTITION is our own invention but for its form, and, as NVIDIA's, another one with
-// each protocol.
+// Static SM partitions: a GPU's multiprocessors in chunks (8 from Hopper on, 4 on Ampere and
+// Ada, by NVIDIA's documentation), each chunk in at most one partition. The value of
+// CUDA_MPS_SM_PARTITION is invented except for its form and, like NVIDIA's, differs by
+// protocol.
 
 #include <cstdint>
 #include <optional>
@@ -15,16 +15,16 @@
 
 namespace tranche::sim::mps {
 
-// A CUDA error: a client without a partition where every client needs one.
+// A CUDA error: a client without a partition although every client needs one.
 inline constexpr std::uint32_t kInvalidResourceConfiguration = 915;
 
 struct Partition {
-  std::string server;  // empty: of protocol 2
-  std::string name;    // of protocol 3
+  std::string server;  // empty: for protocol 2
+  std::string name;    // for protocol 3
   std::uint32_t gpu = 0;
   unsigned first = 0;  // chunk
   unsigned chunks = 0;
-  std::string value;  // what follows the slash of CUDA_MPS_SM_PARTITION
+  std::string value;  // the part after the slash of CUDA_MPS_SM_PARTITION
 };
 
 class Partitions {
@@ -35,13 +35,14 @@ class Partitions {
   unsigned total(std::uint32_t gpu) const;  // chunks; 0: before Ampere
   unsigned used(std::uint32_t gpu) const;
 
-  // kUnsupported, kAlreadyExists (a name), kFailedPrecondition (not enough chunks in a row).
+  // kUnsupported, kAlreadyExists (a name), kFailedPrecondition (not enough consecutive chunks).
   Result<Partition> add(const std::string& server, const std::string& name, std::uint32_t gpu,
                         unsigned chunks);
-  // By name or by value. False: there is no such one.
+  // By name or by value. False: it does not exist.
   bool remove(std::uint32_t gpu, std::string_view name_or_value);
   bool has_any(std::uint32_t gpu) const;
-  // What a client that says this ("GPU-.../value") has of the GPU; 0: no partition there.
+  // The part of the GPU for a client that passes this value ("GPU-.../value"); 0: no partition
+  // there.
   std::uint32_t permille(std::uint32_t gpu, std::string_view said) const;
 
   const std::vector<Partition>& all() const { return all_; }

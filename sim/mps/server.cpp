@@ -95,7 +95,7 @@ Result<void> Server::start() {
   State& state = sim_->state();
   if (state.init_error.load() != 0) return fail(Code::kUnavailable, "the driver does not start");
   ASSIGN_OR_RETURN(slot_, sim_->claim_slot(kServerName));
-  // Given once on a machine: a client that outlives its server shares turns with nobody else's.
+  // Unique on a machine: a client that outlives its server shares turns with no other client.
   group_ = static_cast<std::uint32_t>(state.lane_ids.fetch_add(1) + 1);
   devices_ = enumerate_devices(state);
   if (devices_.empty()) return fail(Code::kUnavailable, "there is no device");

@@ -1,8 +1,8 @@
 #pragma once
 // nvidia-cuda-mps-server: one process that holds the GPUs for its clients and counts them.
 //
-// The control daemon starts it (the same program under this name) and speaks to it over a socket of
-// theirs:
+// The control daemon starts it (the same program under this name) and communicates with it over a
+// private socket:
 // The daemon to the server:
 //   start <uid> <limits>          the first packet
 //   client <slot> <holder> <pid> <uid> <pid namespace> <whose> <partitions> <limits>
@@ -16,7 +16,7 @@
 //   ready, or failed <why>
 //   answer <0|1> <text>
 //   clients <count>               whenever that changes
-// It ends when the daemon does: its clients see the end of their connections.
+// It ends with the daemon: its clients see their connections close.
 
 #include <map>
 #include <memory>
@@ -30,17 +30,17 @@
 
 namespace tranche::sim::mps {
 
-// Where the server finds its sockets when it is started.
+// The descriptor of the server's sockets when it is started.
 inline constexpr int kDaemonFd = 3;
 inline constexpr int kLogFd = 4;
 inline constexpr const char* kServerName = "nvidia-cuda-mps-server";
-// In the server's environment: its log goes to standard output too.
+// In the server's environment: its log is also written to standard output.
 inline constexpr const char* kEchoVariable = "TRANCHE_SIM_MPS_ECHO";
 
 class Server {
  public:
   Server();
-  // Until it ends: the process's exit code.
+  // Runs until it ends; returns the process's exit code.
   int run();
 
  private:
@@ -48,13 +48,13 @@ class Server {
     OwnedFd connection;
     ProcessSlot* slot = nullptr;
     std::uint64_t holder = 0;
-    pid_t pid = 0;  // 0: in a pid namespace out of sight
+    pid_t pid = 0;  // 0: in an invisible pid namespace
     uid_t uid = 0;
     std::string pid_namespace;  // inode; "0": unknown
     MpsLimits limits;
-    std::map<std::uint32_t, std::uint32_t> partitions;  // permille by GPU that is cut
+    std::map<std::uint32_t, std::uint32_t> partitions;  // permille by GPU that has partitions
     std::vector<UseTarget> contexts;
-    bool is_faulty = false;  // a fatal fault has struck it; it has been told
+    bool is_faulty = false;  // a fatal fault has hit it; it has been notified
   };
   using ClientPtr = std::shared_ptr<Client>;
 

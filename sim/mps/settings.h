@@ -1,5 +1,5 @@
 #pragma once
-// How a control daemon is set up: its command line, and MPS v3's configuration file.
+// The setup of a control daemon: its command line, and MPS v3's configuration file.
 
 #include <sys/types.h>
 
@@ -15,7 +15,7 @@ namespace tranche::sim::mps {
 
 struct NamedServer {
   std::string name;
-  std::optional<uid_t> uid;  // whose clients find it at the daemon's own socket
+  std::optional<uid_t> uid;  // the user whose clients find it at the daemon's own socket
   std::string devices;       // GPU UUIDs with commas; empty: all
   MpsLimits limits;
   std::optional<std::uint64_t> memory;  // on every device

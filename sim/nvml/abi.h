@@ -1,7 +1,7 @@
 #pragma once
 // The part of NVML's binary interface that the simulated library serves: our own declarations,
 // names and layouts as the public interface has them. tests/sim/test_abi.py compares every
-// structure, version word and exported symbol with NVIDIA's nvml.h. Nothing here has behaviour.
+// structure, version word and exported symbol with NVIDIA's nvml.h. This header has no behaviour.
 
 #include <cstddef>
 
@@ -376,7 +376,7 @@ struct nvmlGetMemoryLimits_v1_t {
 
 inline constexpr unsigned long long NVML_DEVICE_MEMORY_LIMIT_MAX = 0xFFFFFFFFFFFFFFFF;
 
-// Event types (bits) and what we deliver.
+// Event types (bits), and what is delivered.
 inline constexpr unsigned long long nvmlEventTypeSingleBitEccError = 0x1;
 inline constexpr unsigned long long nvmlEventTypeDoubleBitEccError = 0x2;
 inline constexpr unsigned long long nvmlEventTypePState = 0x4;

@@ -1,5 +1,5 @@
 #pragma once
-// Values of the state in NVML's structures, where more than one function needs them.
+// Conversions of state values to NVML's structures that several functions need.
 
 #include "sim/nvml/abi.h"
 #include "sim/state/state.h"

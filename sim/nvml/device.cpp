@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned int kTuring = 6;
 constexpr unsigned long kAddressingModeSince = 575;
 
-// A handle to a GPU that is found: faults that name this GPU strike, a lost one is told.
+// A handle to a GPU that is found: applies faults that name this GPU, and reports a lost one.
 nvmlReturn_t give_gpu(const Session& session, const char* function, std::uint32_t gpu,
                       nvmlDevice_t* out) {
   if (const auto fault = meet_faults(*session.sim, function, gpu); fault != 0) {

@@ -1,10 +1,11 @@
 #pragma once
-// What every NVML function of the simulated library goes through: is the library initialised, do
-// faults strike, is the handle good, is the GPU there. The functions themselves then only answer.
+// The entry point of every NVML function of the simulated library: checks that the library is
+// initialised, whether a fault applies, that the handle is valid, and that the GPU is present. The
+// functions themselves then only compute their result.
 //
-// Handles are numbers in pointer clothes, never dereferenced: any value a caller invents is told
-// from ours, and a handle of a MIG instance that is gone is recognised by its generation. One per
-// process; thread-safe.
+// Handles are numbers disguised as pointers, never dereferenced: any invented value is
+// distinguished from ours, and a handle of a destroyed MIG instance is recognised by its
+// generation. One per process; thread-safe.
 
 #include <cstdint>
 #include <cstring>
@@ -24,7 +25,7 @@ namespace tranche::sim {
 
 using namespace abi;  // NOLINT(google-build-using-namespace): NVML's names are the point here
 
-// An initialised library, as one call sees it.
+// An initialised library, as seen by one call.
 struct Session {
   Session() = default;
   Session(const Session&) = delete;
@@ -37,7 +38,7 @@ struct Session {
   std::vector<OwnedFd> nodes;
 
   State& state() const { return sim->state(); }
-  // GPUs that are shown and not gone, in order: what NVML's index counts.
+  // GPUs that are visible and not gone, in order: the range of NVML's index.
   std::uint32_t count() const;
   std::optional<std::uint32_t> gpu_at(std::uint32_t index) const;
   std::uint32_t index_of(std::uint32_t gpu) const;
@@ -46,15 +47,15 @@ struct Session {
 
 nvmlReturn_t initialise();
 nvmlReturn_t shut_down();
-// Null when the library is not initialised.
+// Null if the library is not initialised.
 std::shared_ptr<const Session> session();
 
-// What a handle names.
+// The object that a handle refers to.
 struct Device {
   const Session& session;
   std::uint32_t gpu = 0;
   std::uint32_t gpu_instance = kNone;      // kNone: a whole GPU
-  std::uint32_t compute_instance = kNone;  // kNone: no MIG device
+  std::uint32_t compute_instance = kNone;  // kNone: not a MIG device
 
   Simulation& sim() const { return *session.sim; }
   State& state() const { return session.state(); }
@@ -74,22 +75,22 @@ nvmlComputeInstance_t compute_instance_handle(const State& state, std::uint32_t 
                                               std::uint32_t gpu_instance,
                                               std::uint32_t compute_instance);
 
-// nvmlReturn_t of an Error from the machine's own functions.
+// nvmlReturn_t for an Error from the machine's own functions.
 nvmlReturn_t to_nvml(const Error& error);
 
-// Output pointers of a call: all must be there.
+// A call's output pointers: none may be null.
 template <class... Pointers>
 bool given(Pointers... pointers) {
   return ((pointers != nullptr) && ...);
 }
 
-// Copies with the terminating zero; INSUFFICIENT_SIZE when it does not fit.
+// Copies with the terminating zero; INSUFFICIENT_SIZE if it does not fit.
 nvmlReturn_t copy_text(std::string_view text, char* out, unsigned int length);
 
 namespace detail {
 enum class HandleKind : std::uint32_t { kDevice = 1, kGpuInstance = 2, kComputeInstance = 3 };
-// Checks faults and presence of a device handle; NVML_SUCCESS fills `out`'s numbers. `done`: what a
-// call that succeeds shall say nevertheless.
+// Checks faults and presence for a device handle; NVML_SUCCESS fills `out`'s numbers. `done`: what
+// a successful call should return nevertheless.
 nvmlReturn_t enter(const Session& session, std::string_view function, const void* handle,
                    HandleKind kind, Device& out, nvmlReturn_t& done);
 nvmlReturn_t enter(const Session& session, std::string_view function);
@@ -109,7 +110,7 @@ nvmlReturn_t on_handle(std::string_view function, const void* handle, HandleKind
 }
 }  // namespace detail
 
-// A call about no device. `answer` takes the Session.
+// A call without a device. `answer` takes the Session.
 template <class Function>
 nvmlReturn_t on_system(std::string_view function, bool arguments_given, Function answer) {
   const auto current = session();

@@ -38,7 +38,7 @@ void fill_common(const Profile& profile, Info& info) {
   info.memorySizeMB = profile.memory_mib;
 }
 
-// Versions 2 and 3 are told apart by their first word.
+// Versions 2 and 3 are distinguished by their first word.
 nvmlReturn_t fill_versioned(const Profile& profile, void* out) {
   unsigned int version = 0;
   std::memcpy(&version, out, sizeof version);

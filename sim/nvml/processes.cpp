@@ -57,7 +57,7 @@ nvmlReturn_t give_processes(const char* function, nvmlDevice_t handle, UseKind k
   });
 }
 
-// Of one kind, or of all.
+// Processes of one kind, or of all.
 std::vector<nvmlProcessInfo_v2_t> list_processes(const Device& device, unsigned int mode) {
   constexpr UseKind kKinds[] = {UseKind::kCompute, UseKind::kGraphics, UseKind::kMps};
   constexpr unsigned int kAll = std::size(kKinds);
@@ -239,7 +239,7 @@ NVML_API nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t handle,
   });
 }
 
-// NOT_FOUND means that nobody did anything since.
+// NOT_FOUND means that no process did anything since.
 NVML_API nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t handle,
                                                       nvmlProcessUtilizationSample_t* samples,
                                                       unsigned int* count,

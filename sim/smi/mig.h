@@ -1,5 +1,5 @@
 #pragma once
-// What listing and changing MIG instances share.
+// Shared parts of listing and changing MIG instances.
 
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ std::vector<GpuProfile> profiles_of(nvmlDevice_t device);
 std::vector<std::pair<nvmlGpuInstance_t, GpuProfile>> instances_of(const GpuRow& gpu);
 
 std::vector<GpuRow> mig_enabled(const std::vector<GpuRow>& gpus);
-// Says that there are none; the exit code.
+// Prints that there are none; returns the exit code.
 int no_mig_enabled();
 
 }  // namespace tranche::sim::smi

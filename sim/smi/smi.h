@@ -1,8 +1,8 @@
 #pragma once
-// The stand-in of nvidia-smi: the queries and commands that people's scripts and our scenarios use,
-// answered through libnvidia-ml.so.1, which it loads as the real one does (but for compute-policy,
-// of which NVML knows nothing: the real one asks the driver itself, this one the machine's state).
-// The looks of the output are the real one's; the code is our own. One thread, one run.
+// The simulated nvidia-smi: the queries and commands used by people's scripts and our scenarios,
+// answered through libnvidia-ml.so.1, which it loads like the real one (except for compute-policy,
+// which NVML does not support: the real one asks the driver itself, this one the machine's state).
+// The output format is the real one's; the code is our own. One thread, one run.
 
 #include <cstdint>
 #include <optional>
@@ -22,11 +22,11 @@ namespace tranche::sim::smi {
 
 using namespace abi;  // NOLINT(google-build-using-namespace): NVML's names are the point here
 
-// A function of the library; nullptr when it has not got it.
+// A function of the library; nullptr if it lacks it.
 void* find_function(const char* name);
 
-// Calls NVML function `name`. The types of the arguments are taken as they are given: they must be
-// those of the declaration.
+// Calls NVML function `name`. The argument types are used as given: they must match the
+// declaration.
 template <class... Arguments>
 nvmlReturn_t nvml(const char* name, Arguments... arguments) {
   void* function = find_function(name);
@@ -36,7 +36,7 @@ nvmlReturn_t nvml(const char* name, Arguments... arguments) {
 
 std::string nvml_text(nvmlReturn_t code);
 
-// A text or a number by one of NVML's getters; nullopt when it fails.
+// A text or a number from one of NVML's getters; nullopt if it fails.
 std::optional<std::string> device_text(const char* function, nvmlDevice_t device);
 std::optional<unsigned int> device_number(const char* function, nvmlDevice_t device);
 
@@ -52,9 +52,9 @@ struct MemoryLimitWish {
   std::string hard;
 };
 
-// nvidia-smi mig -cgi and its like.
+// nvidia-smi mig -cgi and similar.
 struct MigWish {
-  std::vector<std::string> profiles;  // numbers or names, "9:4" with a place
+  std::vector<std::string> profiles;  // numbers or names, "9:4" with a placement
   std::vector<std::string> gpu_instances;
   std::vector<std::string> compute_instances;
   bool with_compute = false;  // -C
@@ -77,7 +77,7 @@ struct Options {
   std::string command_flag;  // "-m", "-lgip", ...
 };
 
-// The GPUs of `options.gpu`, or what to say and the exit code.
+// The GPUs of `options.gpu`, or a message and the exit code.
 struct Failure {
   std::string message;
   int exit_code = 0;
@@ -101,7 +101,7 @@ int set_memory_limits(const MemoryLimitWish& wish, const std::vector<GpuRow>& gp
 int list_time_slices(const std::vector<GpuRow>& gpus);
 int set_time_slice(const std::string& wanted, const std::vector<GpuRow>& gpus);
 
-// What more than one of them needs.
+// Shared helpers.
 // The GPU in the machine's state; nullptr: there is none with this UUID.
 Gpu* find_gpu(State& state, nvmlDevice_t device);
 struct Memory {

@@ -123,8 +123,9 @@ void Clock::publish() {
   wish_.until_ns.store(newest_runner != 0 ? kRuns : earliest, std::memory_order_release);
 }
 
-// Moves the clock when nobody runs. How long, in real time, until the last who runs would be
-// passed over; 0 when the clock moved.
+// Moves the clock if no thread is running. Returns how long, in real time, until the last running
+// thread would be
+// skipped; 0 if the clock moved.
 std::uint64_t Clock::move() {
   State& state = sim_->state();
   const ClockGuard guard(state);
@@ -181,7 +182,7 @@ void Clock::wait_virtual(std::uint64_t until_ns, std::uint32_t seen_turn) {
   Thread* own = nullptr;
   {
     const std::scoped_lock lock(mutex_);
-    // Between reading the turn and now somebody may have called wake().
+    // wake() may have been called between reading the turn and now.
     if (state.clock_futex.load(std::memory_order_acquire) != seen_turn) return;
     own = &own_thread();
     *own = {.until_ns = until_ns, .since_ns = real_ns()};

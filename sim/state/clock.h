@@ -1,18 +1,18 @@
 #pragma once
 // The machine's time, and waiting for it.
 //
-// Wall time is CLOCK_MONOTONIC, shifted to the wall clock of when the state was made. Virtual time
-// (TRANCHE_SIM_CLOCK=virtual when the state is made) is a word in the state: it stands still while
-// anybody works, and jumps when everybody waits for the GPU.
+// Wall time is CLOCK_MONOTONIC, shifted to the wall clock at the creation of the state.
+// Virtual time (TRANCHE_SIM_CLOCK=virtual when the state is created) is a word in the
+// state: it stands still while any thread works, and jumps when all wait for the GPU.
 //
-// "Everybody" are the threads that take part: those that have called the simulated CUDA library
-// with a context, in all processes of the machine, until they end. A thread that waits in the
-// library says until when; the clock moves to the earliest of these times, and only when no thread
-// that takes part runs. A thread that has not called for kGrace of real time (it sleeps, or waits
-// for another thread) does not hold the others up; it takes part again with its next call. So
-// programs whose threads do nothing but call the library, and take less than kGrace between two
-// calls, see exact and repeatable times; others see times that are possible, but not always the
-// same.
+// "All" are the participating threads: those that have called the simulated CUDA library
+// with a context, in all processes of the machine, until they end. A thread waiting in the
+// library announces its deadline; the clock moves to the earliest of these, and only when
+// no participating thread runs. A thread that has not called for kGrace of real time (it
+// sleeps, or waits for another thread) does not block the others; it participates again
+// with its next call. So programs whose threads only call the library, and take less than
+// kGrace between two calls, see exact and repeatable times; others see possible but varying
+// times.
 
 #include <cstdint>
 #include <list>
@@ -29,10 +29,11 @@ std::uint64_t real_ns();
 // The machine's time, ns since 1970: the time base of everything in the state.
 std::uint64_t now_ns(const State& state);
 
-// Sets the time of a state that is being made: it begins now.
+// Sets the time of a state under construction: it starts now.
 void start_clock(State& state, ClockKind kind);
 
-// One process at the machine's clock. Thread-safe; outlives its threads (leaked by the library).
+// One process's access to the machine's clock. Thread-safe; outlives its threads (leaked by the
+// library).
 class Clock {
  public:
   // `slot` is the caller's. `grace_ns`: of real time, see above.
@@ -41,17 +42,17 @@ class Clock {
   std::uint64_t now() const { return now_ns(sim_->state()); }
   bool is_virtual() const;
 
-  // The calling thread runs, and takes part from now on. For virtual time alone.
+  // The calling thread runs, and participates from now on. Only for virtual time.
   void take_part();
-  // It takes part no more, until it calls again.
+  // It no longer participates, until its next call.
   void leave();
 
-  // A word to read before looking at what one waits for; wait() then misses no wake().
+  // A counter to read before checking the awaited condition; wait() then misses no wake().
   std::uint32_t turn() const;
-  // Until the machine's time is `until_ns` (kNoWish: for ever) or anybody calls wake(); may end
-  // early. `real_limit_ns`: in wall time not longer than that.
+  // Waits until the machine's time is `until_ns` (kNoWish: forever) or any thread calls wake(); may
+  // end early. `real_limit_ns`: with wall time not longer than that.
   void wait(std::uint64_t until_ns, std::uint32_t seen_turn, std::uint64_t real_limit_ns);
-  // All threads of this process that wait look again, and count as running until they have.
+  // All waiting threads of this process check again, and count as running until they have.
   void wake();
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
-// Who wants the time of one GPU or MIG device, and who had it: values as they lie in the shared
-// state. How they change says sim/gpu/timeline.h.
+// Who wants and had the time of one GPU or MIG device: values as stored in the shared state.
+// sim/gpu/timeline.h describes how they change.
 //
-// A lane is one context. All that is known of its work is two sums, the nanoseconds submitted and
-// executed since the lane began, measured in nanoseconds of the whole GPU.
+// A lane is one context. Its work is represented by two sums, the nanoseconds submitted and
+// executed since the lane began, in nanoseconds of the whole GPU.
 
 #include <cstdint>
 
@@ -14,15 +14,15 @@ inline constexpr std::uint32_t kFullRate = 1000;  // permille of the GPU
 inline constexpr std::uint32_t kNoGroup = 0;
 
 struct Lane {
-  std::uint64_t id;               // given once on a machine; 0: nobody
-  std::uint64_t submitted_ns;     // never falls
-  std::uint64_t executed_ns;      // never falls, at most submitted_ns
-  std::uint64_t run_begin_ns;     // while it runs: since when at `rate` ...
+  std::uint64_t id;               // unique on a machine; 0: free
+  std::uint64_t submitted_ns;     // never decreases
+  std::uint64_t executed_ns;      // never decreases, at most submitted_ns
+  std::uint64_t run_begin_ns;     // while it runs: start time at `rate` ...
   std::uint64_t run_executed_ns;  // ... and executed_ns at that time
-  std::uint32_t rate;             // permille of the GPU it has; 0: waits, or has no work
-  std::uint32_t cap;              // permille it can use at most, 1 to kFullRate
+  std::uint32_t rate;             // permille of the GPU it has; 0: it waits, or has no work
+  std::uint32_t cap;              // the most permille it can use, 1 to kFullRate
   std::uint32_t group;            // kNoGroup, or the MPS server
-  std::uint32_t process;          // whose: process slot, Use in it, and which holder of the slot
+  std::uint32_t process;          // owner: process slot, Use in it, and which holder of the slot
   std::uint64_t holder;
   std::uint32_t use;
   std::uint32_t reserved;
@@ -40,7 +40,7 @@ struct Segment {
   std::uint32_t reserved;
 };
 
-// Zeroed memory is a GPU that nobody uses.
+// Zeroed memory is an unused GPU.
 struct Timeline {
   std::uint64_t now_ns;  // everything before is decided
   std::uint64_t slice_end_ns;

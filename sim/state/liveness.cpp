@@ -80,7 +80,7 @@ std::optional<pid_t> slot_owner(int fd, unsigned slot) {
 }
 
 Self current_self() {
-  // Asked for whenever somebody looks who is alive. A forked child is another process.
+  // Determined at each check of which processes are alive. A forked child is another process.
   thread_local Self known = {};
   if (known.pid == static_cast<std::uint64_t>(::getpid())) return known;
   struct stat space = {};

@@ -1,5 +1,5 @@
 #pragma once
-// Record locks on the lock file beside a state: one byte for each process slot (state.h says why).
+// Record locks on the lock file next to a state: one byte per process slot (state.h explains why).
 
 #include <sys/types.h>
 
@@ -14,14 +14,14 @@ namespace tranche::sim {
 // The lock file of the state at `path`, opened once in a process and never closed again.
 Result<int> open_lock_file(const std::string& state_path);
 
-// Takes the byte of `slot`; false when someone has it.
+// Takes the byte of `slot`; false if another process has it.
 bool lock_slot(int fd, unsigned slot);
 void unlock_slot(int fd, unsigned slot);
-// Who has it: pid seen from here, 0 when out of sight, nullopt when nobody (or this process
+// The owner: its pid as seen from here, 0 if invisible, nullopt if none (or this process
 // itself).
 std::optional<pid_t> slot_owner(int fd, unsigned slot);
 
-// How this process recognises its own slot, whichever of its libraries claimed it.
+// How this process recognises its own slot, whichever of its libraries took it.
 Self current_self();
 bool operator==(const Self& a, const Self& b);
 

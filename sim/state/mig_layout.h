@@ -1,10 +1,10 @@
 #pragma once
-// MIG's geometry in the state: profiles, placements, instances. The rules of the hardware: an
-// instance takes `size` memory slices at one of its profile's starts, no two overlap, the compute
-// slices and the engines (decoders, encoders, jpeg, OFA) of all together are at most the GPU's, and
-// some profiles exist once.
-// Functions that change the state want the machine's lock held (Simulation::Guard); the others may
-// run beside them.
+// MIG's geometry in the state: profiles, placements, instances. The hardware's rules: an instance
+// takes `size` memory slices at one of its profile's starts, no two overlap, the total of compute
+// slices and engines (decoders, encoders, JPEG, OFA) is at most the GPU's, and some profiles exist
+// only once.
+// Functions that change the state require the machine's lock (Simulation::Guard); the others may
+// run concurrently.
 
 #include <cstdint>
 #include <optional>
@@ -26,23 +26,24 @@ inline bool is_used(const ComputeInstance& instance) {
 const Profile* profile_by_constant(const Model& model, std::uint32_t constant);
 const Profile* profile_by_id(const Model& model, std::uint32_t id);
 const Profile* profile_by_name(const Model& model, std::string_view name);
-// The profile that GPU instance `instance` was made from.
+// The profile from which GPU instance `instance` was created.
 const Profile& profile_of(const State& state, const Gpu& gpu, const GpuInstance& instance);
 
-// Starts at which `profile` fits beside the instances of now, ascending. Empty when it does not.
+// Starts at which `profile` fits next to the current instances, ascending. Empty if it does not.
 std::vector<std::uint32_t> free_starts(const State& state, const Gpu& gpu, const Profile& profile);
 // How many more of `profile` fit.
 std::uint32_t remaining_capacity(const State& state, const Gpu& gpu, const Profile& profile);
 
-// The new GPU instance's id. Without `start` the highest one that is free, as the driver does.
+// Returns the new GPU instance's id. Without `start` the highest free one, like the driver.
 // kUnsupported: MIG is off; kInvalidArgument: not a start of this profile; kUnavailable: no room.
 Result<std::uint32_t> create_gpu_instance(State& state, Gpu& gpu, const Profile& profile,
                                           std::optional<std::uint32_t> start);
-// The new compute instance's id. kInvalidArgument: no such size or start; kUnavailable: no room.
+// Returns the new compute instance's id. kInvalidArgument: no such size or start; kUnavailable: no
+// room.
 Result<std::uint32_t> create_compute_instance(State& state, Gpu& gpu, std::uint32_t gpu_instance,
                                               std::uint32_t slices,
                                               std::optional<std::uint32_t> start);
-// kFailedPrecondition while compute instances are in it; kNotFound.
+// kFailedPrecondition while it contains compute instances; kNotFound.
 Result<void> destroy_gpu_instance(Gpu& gpu, std::uint32_t gpu_instance);
 
 }  // namespace tranche::sim

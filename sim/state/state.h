@@ -1,31 +1,31 @@
 #pragma once
-// The shared state of a simulated machine: one file, mapped MAP_SHARED by every process that takes
-// part (libnvidia-ml.so.1, libcuda.so.1, tranche-sim). This header is the format.
+// The shared state of a simulated machine: one file, mapped MAP_SHARED by every participating
+// process (libnvidia-ml.so.1, libcuda.so.1, tranche-sim). This header is the format.
 //
-// Life: made once from the machine's YAML by the first opener (simulation.h), then never parsed
-// again. A new layout is a new kVersion; a file of another version is refused, never converted: it
-// describes a running machine, not data worth keeping. Removing the file is a reboot.
+// Lifetime: created once from the machine's YAML by the first opener (simulation.h), then never
+// parsed again. A new layout gets a new kVersion; a file of another version is refused, never
+// converted: it describes a running machine, not data worth keeping. Removing the file is a reboot.
 //
 // Threads and processes: scalars that change while the machine runs are atomics and may be read
-// without a lock. Whoever changes more than one of them together (MIG instances, memory, process
-// slots, events, faults) holds `lock`, a robust process-shared mutex: the kernel hands it on when
-// its owner dies at any instruction. For that reason every change ends with one store that
-// publishes it
+// without a lock. To change several of them together (MIG instances, memory, process slots, events,
+// faults), hold `lock`, a robust process-shared mutex: the kernel passes it on when its owner dies
+// at any instruction. For that reason every change ends with one store that publishes it
 // (`used`, `process_used`, `sequence`), so that a half-made change is invisible.
 //
-// Who is alive: process slot i belongs to the process that holds a POSIX write lock on byte
+// Live processes: process slot i belongs to the process that holds a POSIX write lock on byte
 // kSlotLockBase + i of "<state>.lock" (liveness.h). The kernel drops it at any death, and F_GETLK
-// names the holder in the asker's pid namespace. `self` in a slot only lets a process recognise its
-// own slot (F_GETLK never reports the asker's own locks); no pid read from here is ever reported.
+// returns the holder in the caller's pid namespace. `self` in a slot only lets a process recognise
+// its own slot (F_GETLK never reports the caller's own locks); no pid read from here is ever
+// reported.
 //
-// The simulated CUDA library joins the same slots: memory taken through it is `Use::memory` (and
+// The simulated CUDA library uses the same slots: memory taken through it is `Use::memory` (and
 // `Use::managed`, which the driver may move to the host to make room), kernels that ran add their
 // time to `Use::windows`, contexts count in `Use::contexts`. When they ran is decided in `turns`:
 // one timeline (sim/gpu/gpu_time.h) for each GPU or MIG device that was ever used, each under its
 // own lock. Locks are taken in this order: `lock`, a timeline's, `clock_lock`.
 //
-// Time is the wall's (counted by CLOCK_MONOTONIC, so that nobody can set it back), or `virtual_now`
-// (clock.h).
+// Time is wall-clock time (counted by CLOCK_MONOTONIC, so that it cannot be set back), or
+// `virtual_now` (clock.h).
 
 #include <pthread.h>
 
@@ -54,7 +54,7 @@ inline constexpr unsigned kMaxMemoryLimits = 128;
 inline constexpr unsigned kMaxSharedMemories = 256;
 inline constexpr unsigned kMaxSharers = 16;  // processes that hold one shared memory or event
 inline constexpr unsigned kMaxSharedEvents = 256;
-inline constexpr unsigned kMaxRecordings = 32;  // of one shared event that are told apart
+inline constexpr unsigned kMaxRecordings = 32;  // distinguished recordings of one shared event
 inline constexpr unsigned kMaxTimelines = 128;
 inline constexpr unsigned kMaxSegments = 4096;
 inline constexpr std::int64_t kSlotLockBase = 64;
@@ -64,8 +64,8 @@ using Shared = std::atomic<T>;
 static_assert(Shared<std::uint32_t>::is_always_lock_free);
 static_assert(Shared<std::uint64_t>::is_always_lock_free);
 
-// One MIG profile of a model. Placements are `size` memory slices wide and begin at the bits set in
-// `starts`.
+// One MIG profile of a model. Placements are `size` memory slices wide and may begin at the bits
+// set in `starts`.
 struct Profile {
   char name[24];           // "1g.5gb+me"
   std::uint32_t constant;  // NVML_GPU_INSTANCE_PROFILE_*
@@ -87,14 +87,14 @@ struct Profile {
 struct Model {
   char name[96];
   char vbios[32];
-  char mig_table[32];  // key in the MIG tables; empty: not MIG capable
+  char mig_table[32];  // key in the MIG tables; empty: not MIG-capable
   std::uint64_t memory_bytes;
   std::uint64_t
-      reserved_bytes;        // taken by driver and ECC; only NVML's v2 memory call shows it apart
-  std::uint64_t idle_bytes;  // "used" with nobody on the GPU
+      reserved_bytes;  // taken by driver and ECC; only NVML's v2 memory call shows it separately
+  std::uint64_t idle_bytes;  // "used" on an idle GPU
   std::uint64_t bar1_bytes;
-  std::uint64_t context_bytes;  // what a CUDA context takes before its first allocation
-  std::uint64_t time_slice_ns;  // of contexts that take turns
+  std::uint64_t context_bytes;  // memory of a CUDA context before its first allocation
+  std::uint64_t time_slice_ns;  // for contexts that take turns
   std::uint32_t architecture;   // NVML_DEVICE_ARCH_*
   std::uint32_t brand;          // NVML_BRAND_*
   std::uint32_t cc_major;
@@ -120,7 +120,7 @@ struct Model {
 
 struct ComputeInstance {
   Shared<std::uint32_t> used;
-  std::uint32_t generation;  // tells a handle of an earlier instance in this place
+  std::uint32_t generation;  // distinguishes a handle of an earlier instance in this place
   std::uint32_t slices;
   std::uint32_t start;  // within the GPU instance, in compute slices
 };
@@ -143,7 +143,7 @@ struct Link {
 enum class Presence : std::uint32_t {
   kPresent,
   kLost,  // fell off the bus: counted, every call on it answers GPU_IS_LOST
-  kGone,  // not there after a driver reload: the count shrinks
+  kGone,  // absent after a driver reload: the count shrinks
 };
 
 // nvidia-smi compute-policy --set-timeslice: 0 to 3.
@@ -155,9 +155,9 @@ struct Gpu {
   char uuid[48];
   char serial[32];
   PciAddress pci;
-  std::int32_t numa;  // -1: sysfs says so
-  // Who shares what with whom, for the topology level: equal board, PCIe switch, switch group, host
-  // bridge. kNone is equal to nothing.
+  std::int32_t numa;  // -1: reported by sysfs
+  // Groups for the topology level: same board, PCIe switch, switch group, host bridge. kNone equals
+  // nothing.
   std::uint32_t board;
   std::uint32_t pcie_switch;
   std::uint32_t pcie_group;
@@ -185,7 +185,7 @@ struct Window {
 
 enum class UseKind : std::uint32_t { kCompute, kGraphics, kMps };
 
-// What one process does on one GPU or MIG device.
+// A process's use of one GPU or MIG device.
 struct Use {
   Shared<std::uint32_t> used;
   std::uint32_t gpu;
@@ -193,9 +193,9 @@ struct Use {
   std::uint32_t compute_instance;  // kNone on a whole GPU
   std::uint32_t kind;              // UseKind
   Shared<std::uint32_t> contexts;
-  Shared<std::uint64_t> memory;             // bytes, context included, managed memory not
-  Shared<std::uint64_t> managed;            // bytes of managed memory that lie on the GPU now
-  Shared<std::uint32_t> declared_permille;  // a load that is said, not run (tranche-sim occupy)
+  Shared<std::uint64_t> memory;             // bytes, including contexts, excluding managed memory
+  Shared<std::uint64_t> managed;            // bytes of managed memory currently on the GPU
+  Shared<std::uint32_t> declared_permille;  // a load that is declared, not run (tranche-sim occupy)
   std::uint32_t reserved;
   Shared<std::uint64_t> declared_since_ns;  // wall clock
   Window windows[kMaxWindows];
@@ -209,8 +209,8 @@ struct Self {
 
 struct ProcessSlot {
   Self self;
-  Shared<std::uint64_t> holder;  // how often the slot was claimed: tells one holder from the next
-  char name[128];                // shown instead of the command line when not empty
+  Shared<std::uint64_t> holder;  // how often the slot was taken: distinguishes successive holders
+  char name[128];                // shown instead of the command line if not empty
   // GPUs whose device nodes NVML has open in this process, as bits.
   Shared<std::uint64_t> open_gpus;
   Use uses[kMaxUses];
@@ -226,7 +226,7 @@ struct Event {
   std::uint32_t reserved;
 };
 
-// kFailDone: the call does what it is asked for, and says that it failed.
+// kFailDone: the call does its work, but returns a failure.
 enum class FaultKind : std::uint32_t { kFail, kDelay, kHang, kFailDone };
 
 struct Fault {
@@ -235,12 +235,12 @@ struct Fault {
   std::uint32_t gpu;   // kNone: any, and calls without a device
   std::uint32_t error;
   std::uint64_t delay_us;
-  Shared<std::int64_t> passing;  // calls that go through before it strikes
-  Shared<std::int64_t> strikes;  // how often it strikes yet; negative: always
+  Shared<std::int64_t> passing;  // calls that pass before it applies
+  Shared<std::int64_t> strikes;  // remaining applications; negative: unlimited
   char function[72];             // "nvmlDeviceGetName", "cuMemAlloc", or "*"
 };
 
-// What a control group may hold of a GPU's memory (sim/gpu/memory_limits.h).
+// A control group's limit on a GPU's memory (sim/gpu/memory_limits.h).
 struct MemoryLimit {
   Shared<std::uint32_t> used;
   std::uint32_t gpu;
@@ -249,36 +249,36 @@ struct MemoryLimit {
   char cgroup[512];  // path of its folder
 };
 
-// A process that holds a shared memory or event, as one claim of its slot.
+// A process that holds a shared memory or event, identified by one use of its slot.
 struct Sharer {
-  Shared<std::uint32_t> holds;  // how often; 0: the entry is free
+  Shared<std::uint32_t> holds;  // number of holds; 0: the entry is free
   std::uint32_t slot;
   std::uint64_t claim;  // ProcessSlot::holder
 };
 
-// Physical memory that several processes may hold (sim/gpu/shared_memory.h). It is there as long as
-// one of them lives and holds it.
+// Physical memory that several processes may hold (sim/gpu/shared_memory.h). It exists as long as a
+// live process holds it.
 struct SharedMemory {
-  Shared<std::uint64_t> serial;  // never the same twice; 0: the entry is free
+  Shared<std::uint64_t> serial;  // never reused; 0: the entry is free
   std::uint64_t bytes;
   std::uint32_t gpu;
   std::uint32_t gpu_instance;   // kNone on a whole GPU
-  Sharer sharers[kMaxSharers];  // in the order in which they came
+  Sharer sharers[kMaxSharers];  // in order of arrival
 };
 
-// One recording of a shared event. It is over when its maker says so, or has died.
+// One recording of a shared event. It is over when its maker reports that, or has died.
 struct Recording {
-  std::uint64_t number;  // of the event's recordings, from 1; 0: none
+  std::uint64_t number;  // among the event's recordings, from 1; 0: none
   std::uint64_t claim;   // ProcessSlot::holder of its maker
   std::uint32_t slot;
   Shared<std::uint32_t> is_over;
 };
 
-// An event that several processes may hold (sim/gpu/shared_events.h). It is there as long as one of
-// them lives and holds it.
+// An event that several processes may hold (sim/gpu/shared_events.h). It exists as long as a live
+// process holds it.
 struct SharedEvent {
-  Shared<std::uint64_t> serial;    // never the same twice; 0: the entry is free
-  Shared<std::uint64_t> recorded;  // how often; stored last
+  Shared<std::uint64_t> serial;    // never reused; 0: the entry is free
+  Shared<std::uint64_t> recorded;  // number of recordings; stored last
   std::uint64_t maker_claim;       // ProcessSlot::holder
   std::uint32_t maker_slot;
   std::uint32_t gpu;
@@ -288,8 +288,8 @@ struct SharedEvent {
   Sharer sharers[kMaxSharers];
 };
 
-// Whose time it is on one GPU or MIG device. `timelines` are two, so that a change is made in the
-// one that is not `active` and published by that one store.
+// The time sharing of one GPU or MIG device. There are two `timelines`, so that a change is made in
+// the one that is not `active` and published by that one store.
 struct Turns {
   Shared<std::uint32_t> used;
   std::uint32_t gpu;
@@ -298,24 +298,25 @@ struct Turns {
   pthread_mutex_t lock;
   Shared<std::uint32_t> active;
   std::uint32_t reserved;
-  Shared<std::uint64_t> looked_ns;  // CLOCK_MONOTONIC, when somebody last asked who is alive
+  Shared<std::uint64_t> looked_ns;  // CLOCK_MONOTONIC, when live processes were last checked
   Timeline timelines[2];
   Segment segments[kMaxSegments];  // index = sequence % kMaxSegments
 };
 
 enum class ClockKind : std::uint32_t { kWall, kVirtual };
 
-// What a process wants of the virtual clock. Its own word; looked at by whoever wants to move time.
+// What a process wants of the virtual clock. Written only by it; read by processes that want to
+// advance time.
 struct ClockWish {
-  Shared<std::uint64_t> until_ns;  // kRuns, kNoWish, or the time it waits for
-  Shared<std::uint64_t> since_ns;  // CLOCK_MONOTONIC, when that was said
+  Shared<std::uint64_t> until_ns;  // kRuns, kNoWish, or the awaited time
+  Shared<std::uint64_t> since_ns;  // CLOCK_MONOTONIC, when that was written
 };
 inline constexpr std::uint64_t kRuns = 0;
 inline constexpr std::uint64_t kNoWish = ~std::uint64_t{0};
 
 struct State {
   // Header.
-  Shared<std::uint64_t> magic;  // stored last when the file is made
+  Shared<std::uint64_t> magic;  // stored last when the file is created
   std::uint32_t version;
   std::uint32_t state_size;
   std::uint64_t machine_hash;
@@ -338,7 +339,7 @@ struct State {
   std::uint32_t gpu_count;
   std::uint32_t switch_count;
   Shared<std::uint32_t> init_error;  // nvmlReturn_t of nvmlInit, 0: fine
-  std::uint32_t yaml_init_error;     // what `tranche-sim clear` returns to
+  std::uint32_t yaml_init_error;     // the value that `tranche-sim clear` restores
   std::uint32_t uvm_major;           // of /dev/nvidia-uvm, dynamic on hardware
   std::uint32_t node_mode;           // permissions of the device nodes
   std::uint32_t nodes_share_minor;   // every node has minor 0 (a software mock did that)
@@ -346,7 +347,7 @@ struct State {
   Model models[kMaxModels];
   Gpu gpus[kMaxGpus];
 
-  // What happens.
+  // Events and faults.
   Shared<std::uint32_t> event_futex;  // changes with every event
   Shared<std::uint32_t> fault_futex;  // changes with every change of the faults
   Shared<std::uint32_t> fault_count;
@@ -363,16 +364,17 @@ struct State {
   // Time.
   std::uint32_t clock_kind;  // ClockKind
   std::uint32_t padding3;
-  std::int64_t clock_offset_ns;  // wall clock less CLOCK_MONOTONIC when the state was made
+  std::int64_t clock_offset_ns;  // wall clock less CLOCK_MONOTONIC when the state was created
   Shared<std::uint64_t> virtual_now_ns;
   Shared<std::uint32_t> clock_futex;  // changes when virtual time moves, or might
   std::uint32_t padding4;
   pthread_mutex_t clock_lock;
   Shared<std::uint64_t> lane_ids;
-  ClockWish wishes[kMaxProcesses];  // of those who take part in virtual time
+  ClockWish wishes[kMaxProcesses];  // of those that participate in virtual time
   Turns turns[kMaxTimelines];
 
-  // Apart from the slots: whoever looks for processes touches only the pages of those there are.
+  // Separate from the slots, so that a search for processes touches only the pages of existing
+  // ones.
   Shared<std::uint32_t> process_used[kMaxProcesses];
   ProcessSlot processes[kMaxProcesses];
 };

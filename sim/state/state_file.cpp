@@ -48,7 +48,7 @@ Result<State*> map_state(int fd, const std::string& path) {
   return std::launder(static_cast<State*>(memory));
 }
 
-// Fills a file that nobody has filled. The caller holds the file's flock.
+// Fills an empty file. The caller holds the file's flock.
 Result<void> make_state(int fd, const OpenOptions& options) {
   const std::string& path = options.state;
   const std::string& machine = options.machine;
