@@ -4,8 +4,12 @@
 // kStartSocket in the tenants' folder. Only root may connect to it. The format is JSON, because the
 // two programs may be of different releases for a while: unknown keys are ignored.
 //
-//   {"version":"limit-start/v1","pid":4242,"tenants":["0d9c..."],"preload":"libfoo.so","waits":true}
+// clang-format off
+// Example (JSON):
+//   {"version":"limit-start/v1","pid":4242,"tenants":["0d9c..."],"preload":"libfoo.so",
+//    "waits":true}
 //   {"version":"limit-start/v1","mayStart":false,"reason":"the driver refuses"}
+// clang-format on
 
 #include <sys/types.h>
 

@@ -1,8 +1,11 @@
 #pragma once
 // JSON of GPU layouts in stored files: the journal, and the outcome of a wish.
 //
+// clang-format off
+// Example (JSON):
 //     {"GPU-...": {"enabled": true, "instances": [{"profile": 9, "start": 0, "size": 4,
 //                                                  "compute": [3]}]}}
+// clang-format on
 
 #include <cstddef>
 #include <optional>

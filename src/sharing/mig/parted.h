@@ -2,6 +2,8 @@
 // The file format of NVIDIA's mig-parted (nvidia-mig-parted, the MIG manager), version v1: named
 // layouts, each a list of entries that name the GPUs they apply to.
 //
+// clang-format off
+// Example (YAML):
 //     version: v1
 //     mig-configs:
 //       all-balanced:
@@ -9,6 +11,7 @@
 //           devices: all                      # or a list of indices
 //           mig-enabled: true
 //           mig-devices: {"3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 2}
+// clang-format on
 //
 // Entries apply in order, so for a GPU named by two entries the later one wins. GPUs that no entry
 // names stay unchanged. Source: mig-parted v0.15.0, api/spec/v1.

@@ -5,8 +5,7 @@
 //
 //     label       nvidia.com/mig.config        what the agent should do
 //     label       nvidia.com/mig.config.state  how far the agent is
-//     annotation  tranche.dev/mig-applied      which layout that state is about; the state alone
-//     may
+//     annotation  tranche.dev/mig-applied      the layout of that state, since the state alone may
 //                                              refer to a previous layout
 //     annotation  tranche.dev/mig-pool         mig-pool/v1: that the pool set the label, what the
 //                                              node had before, and whether it was rolled back
