@@ -10,7 +10,7 @@
 namespace tranche::cdi {
 namespace {
 
-// Of what the path leads to; all zero when there is nothing.
+// The identity of the path's target; all zero if there is none.
 FileIdentity followed(const std::filesystem::path& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 ? identity_of(status) : FileIdentity();

@@ -129,8 +129,8 @@ void GpuEdits::add_node(const std::string& path, bool below_driver, ContainerEdi
   edits.device_nodes.push_back(std::move(node));
 }
 
-// Of an instance that was made a moment ago there may be no node on the host: programs there make
-// it when they need it. A runtime that is told the numbers makes its own without it.
+// A new instance may have no node on the host yet: programs there create it when they need it. A
+// runtime that has the numbers creates its own without it.
 void GpuEdits::add_numbers_of_capability(const std::string& path, DeviceNode& node) const {
   constexpr std::string_view kPrefix = "/dev/nvidia-caps/nvidia-cap";
   if (!files_.caps_major || !path.starts_with(kPrefix)) return;

@@ -220,7 +220,7 @@ TEST(MakeSpecs, NodesAreNamedOnTheHostWhereTheyWereFound) {
   }
 }
 
-// Of an instance that was made a moment ago: no program on the host has needed it yet.
+// A new instance: no program on the host has needed its node yet.
 TEST(MakeSpecs, NodeOfAnInstanceThatIsNotThere) {
   auto files = small_driver();
   files.nodes.erase("/dev/nvidia-caps/nvidia-cap22");

@@ -68,7 +68,8 @@ Shape deep(const Descriptor& d) {
   return {d.width, d.height, d.depth, d.format, d.channels, d.flags};
 }
 
-// Of the levels of a mipmapped one: each half as large as the one before. Layers stay.
+// The bytes of all levels of a mipmapped array: each half as large as the previous one. Layers
+// stay.
 std::uint64_t bytes_of_levels(Shape shape, unsigned levels) {
   constexpr unsigned kLayered = 0x1;
   std::uint64_t sum = 0;

@@ -63,7 +63,7 @@ ContextState* ContextState::of(Context context) {
   return free;
 }
 
-// In its place: a whole one is too much for a small stack. Events beyond the count are nobody's.
+// In place: a whole one is too large for a small stack. Events beyond the count are unused.
 void ContextState::clear() {
   context_ = nullptr;
   device_ = 0;

@@ -51,7 +51,7 @@ int made(int status) {
   return status;
 }
 
-// Of a context of that device alone free memory can be asked for.
+// Free memory can only be queried in a context of that device.
 const Part* part_to_watch(int device) {
   int current = -1;
   const bool is_its = driver.cuCtxGetDevice(&current) == kSuccess && current == device;
@@ -83,7 +83,7 @@ bool has_primary(int device) {
          is_active != 0;
 }
 
-// Under the gate's lock: another context may get the handle as soon as it is let go.
+// Under the gate's lock: another context may get the handle as soon as it is released.
 void end(ContextChange& change, Context context) {
   note_context_ended(context);
   change.ended(context);

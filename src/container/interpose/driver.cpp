@@ -109,7 +109,7 @@ std::uint8_t names_made;
 std::uint16_t names[kNames];
 
 Lock binding;
-// Of the bound libraries; they stay loaded.
+// The bound libraries; they stay loaded.
 void* cuda_library;
 void* nvml_library;
 std::atomic<bool> cuda_bound;
@@ -257,7 +257,7 @@ const Loader& loader() {
     loader.dlerror = reinterpret_cast<decltype(loader.dlerror)>(found("dlerror"));
     loader.dladdr = reinterpret_cast<decltype(loader.dladdr)>(found("dladdr"));
     loader.dlsym = reinterpret_cast<decltype(loader.dlsym)>(found("dlsym"));
-    // Without libdl, which a glibc before 2.34 keeps apart, nobody could have called.
+    // Without libdl, which is separate before glibc 2.34, no caller could have called.
     if (loader.dlsym != nullptr) is_found.store(true, std::memory_order_release);
   }
   return loader;

@@ -5,7 +5,7 @@
 namespace tranche::interpose::estimates_test {
 namespace {
 
-// Of kernels, 64 bytes apart, as a driver gives them.
+// Kernels, 64 bytes apart, as returned by a driver.
 alignas(64) char kernels[3 * 64];
 const void* handle(std::size_t n) { return kernels + n * 64; }
 

@@ -8,7 +8,7 @@ using namespace limit;
 
 namespace {
 
-// Contexts take some 100 MiB to 600 MiB. Of a small part, so much that others can begin.
+// Contexts take some 100 MiB to 600 MiB. On a small part, an amount that lets others start.
 constexpr std::uint64_t kGuess = std::uint64_t{256} << 20U;
 constexpr std::uint64_t kOfLimit = 4;
 

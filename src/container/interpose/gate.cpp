@@ -32,12 +32,12 @@ static_assert(offsetof(LaunchConfig, stream) == 32);
 namespace {
 
 constexpr std::int64_t kQuantum = 100'000;         // ns
-constexpr std::int64_t kUnboundQuantum = 500'000;  // of who needs not wait
+constexpr std::int64_t kUnboundQuantum = 500'000;  // for tenants that need not wait
 constexpr std::uint64_t kStale = 1'000'000;        // ns that an open batch may stand
 // A thread that has not come back from the driver by then ended there, or left it by longjmp.
 constexpr std::uint64_t kLost = 10'000'000'000;
 
-// Of everything below but what `passes` reads, and of queues.h and harvest.h. Calls of the driver
+// Protects everything below except what `passes` reads, and queues.h and harvest.h. Driver calls
 // are made under it; they do not wait for the GPU.
 Lock lock;
 std::atomic<int> open_count;
@@ -114,8 +114,8 @@ Queue* queue_for(std::uintptr_t key, Stream stream, bool twin, Context current) 
   return queue;
 }
 
-// Whether all its work has ended: what is recorded now is later than that, nobody knows by how
-// much.
+// Whether all its work has ended: what is recorded now is later than that, by an unknown
+// amount.
 bool is_dry(const Queue& queue) {
   return (queue.twin ? driver.cuStreamQuery_ptsz : driver.cuStreamQuery)(queue.stream) == kSuccess;
 }
@@ -224,7 +224,7 @@ void pass_unmeasured(const void* what, Aside& aside, Uncancelled& uncancelled) {
   report_unmeasured(*part, expected);
 }
 
-// Ends the batch before; where that cannot be kept, because much is under way, it goes on.
+// Ends the previous batch; if it cannot be stored, because much is in progress, it continues.
 void make_room(Queue& queue) {
   if (queue.count == kPending) harvest_locked();
   close(queue);

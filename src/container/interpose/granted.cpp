@@ -12,8 +12,8 @@ namespace {
 
 using std::size_t;
 
-// Of a line of /proc/self/mountinfo (proc_pid_mountinfo(5)): fields 3, 4 and 5. Longer ones are
-// none of ours.
+// Fields 3, 4 and 5 of a line of /proc/self/mountinfo (proc_pid_mountinfo(5)). Longer ones are not
+// ours.
 struct Mount {
   char device[32];
   char root[512];   // of the mounted folder within its file system
@@ -153,7 +153,7 @@ Grant find_granted(void (*tell)(const char* folder)) {
     if (strcmp(mount.point, kLibraryMount) == 0) library = mount;  // the last one is on top
     if (is_like_a_tenant(mount) && count++ < kKept) kept[count - 1] = mount;
   });
-  // Without /proc nothing can be told; a program that has changed its root may have none.
+  // Without /proc the mounts are unknown; a program that has changed its root may have none.
   if (error != 0) return error == ENOENT ? Grant::kNotMounted : Grant::kUnreadable;
   if (library.point[0] == 0 || !make_beginning(library.root, sizeof(library.root)))
     return Grant::kNotMounted;

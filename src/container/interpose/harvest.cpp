@@ -41,9 +41,9 @@ void sort_by_end() {
   }
 }
 
-// What a batch took, for the next estimate. One whose end was recorded late took at most that. Of
-// one that shared its time with others of this process nobody knows how long it would have taken:
-// such ones count as they do on average.
+// The measured length of a batch, for the next estimate. A batch whose end was recorded late took
+// at most that. For a batch that shared its time with others of this process the separate length is
+// unknown: such batches count as the average.
 void learn_from(const Pair& pair, std::uint64_t length, std::uint64_t own) {
   if (pair.what == &tranche_mixed || pair.launches == 0) return;
   if (pair.is_loose) {
@@ -55,9 +55,9 @@ void learn_from(const Pair& pair, std::uint64_t length, std::uint64_t own) {
   }
 }
 
-// The stretch in which the GPU worked, as far as it is known. Where a thread was held up before it
-// came back from the driver, that is the time since then, or what was asked for where that is more.
-// Of the time before an end that was recorded late no more is told than was asked for.
+// The stretch in which the GPU worked, as far as it is known. If a thread was delayed before it
+// came back from the driver, that is the time since then, or what was asked for if that is more.
+// Before an end that was recorded late, no more is reported than was asked for.
 Stretch worked(const Ended& one) {
   const Pair& pair = one.pair;
   const std::uint64_t length = one.end - one.begin;
@@ -130,7 +130,7 @@ void look(Queue& queue, std::uint64_t now) {
   }
 }
 
-// Of each part, while they are told: too much for a small stack.
+// For each part, during the report: too large for a small stack.
 std::uint64_t busy[kMaxParts];
 const Part* parts[kMaxParts];
 

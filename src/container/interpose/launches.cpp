@@ -120,7 +120,8 @@ bool is_full() {
   return part != nullptr && is_over(*part);
 }
 
-// What was loaded is known when NVML has told of it, and goes again where it is too much.
+// The memory of loaded code is known once NVML has reported it; it is unloaded again if it is too
+// much.
 int unload_what_is_too_much(const char* name, void* loaded) {
   const auto unload = unloader_of(name);
   if (unload == nullptr || loaded == nullptr || !is_full()) return kSuccess;

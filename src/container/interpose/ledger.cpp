@@ -61,7 +61,7 @@ class Deciding {
         before_(byte_ != nullptr ? byte_->load(std::memory_order_relaxed) & 0xFEU : 0) {
     tell(before_ + 1U);
   }
-  // What the charge counts beside its bytes.
+  // What the charge counts besides its bytes.
   std::uint64_t mark() const { return byte_ != nullptr ? 0 : wire::kUndecided; }
   // It is over, and the charge is in the word or out of it.
   void granted() const { tell(before_); }
@@ -76,7 +76,7 @@ class Deciding {
   unsigned before_;
 };
 
-// What an ended process left stands: nobody need wait for it.
+// What a dead process left is final: there is no need to wait for it.
 bool is_alive(const wire::Slot& slot) {
   const auto pid = static_cast<pid_t>(slot.inner_pid.load(std::memory_order_relaxed));
   const KeepErrno keep_errno;

@@ -100,7 +100,7 @@ TEST_F(LedgerTest, ALimitThatIsLoweredBelowWhatIsHeldRefusesAndTakesNothing) {
   EXPECT_EQ(one.held(0), 80 * kMiB);
 }
 
-// Whoever writes such a number harms its own tenant alone, and gains nothing.
+// Writing such a number harms only the writer's own tenant, and gains nothing.
 TEST_F(LedgerTest, AForgedChargeMakesNoRoom) {
   ASSERT_TRUE(ledger(0).charge(0, 90 * kMiB));
   tenant->usage.slot[1].charged[0] = ~std::uint64_t{0} - 60 * kMiB;
@@ -118,7 +118,7 @@ TEST_F(LedgerTest, ASpoiltNumberOfSlotsStaysInTheFile) {
   EXPECT_EQ(ledger(0).held(0), 0U);
 }
 
-// One process of the tenant: takes and gives back at random until it is told to end.
+// One process of the tenant: charges and releases at random until told to end.
 [[noreturn]] void churn(Tenant& tenant, unsigned slot, unsigned rounds) {
   Ledger ledger(tenant.policy, tenant.usage, slot);
   tenant.usage.slot[slot].inner_pid = static_cast<std::uint32_t>(getpid());
@@ -178,7 +178,7 @@ TEST_F(LedgerTest, KilledProcessesLeaveNothingOnceTheirSlotsAreCleared) {
     }
     usleep(static_cast<useconds_t>(random() % 3000));
     for (unsigned slot = 1; slot < children.size(); ++slot) kill(children[slot], SIGKILL);
-    // The first goes on beside what the others left.
+    // The first continues next to what the others left.
     for (unsigned slot = 1; slot < children.size(); ++slot) {
       ASSERT_EQ(waitpid(children[slot], nullptr, 0), children[slot]);
     }

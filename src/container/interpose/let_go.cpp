@@ -20,8 +20,8 @@ struct Sum {
   }
 };
 
-// What is let go while NVML is waited for waits for the next turn: else who exports and lets go
-// again and again would be charged for all of it.
+// Memory released during a wait for NVML waits for the next turn: otherwise a process that keeps
+// exporting and releasing would be charged for all of it.
 struct Waiting {
   Sum now;
   std::uint32_t readings;  // of NVML, when its turn began
@@ -57,7 +57,7 @@ void settle_one(const Part& part, Waiting& waiting) {
   begin_turn(part, waiting);
 }
 
-// Of all the tenant's processes.
+// Released by all of the tenant's processes.
 std::uint64_t let_go_of(const Part& part) {
   const wire::UsageFile& usage = part.tenant->session.usage();
   const unsigned count = wire::slots_of(usage);

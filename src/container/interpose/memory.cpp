@@ -39,8 +39,8 @@ void let_go(std::uint64_t handle) {
   (gone.is_held_elsewhere ? give_back_once_told : give_back)(gone.held.part(), gone.held.bytes());
 }
 
-// Whose part memory counts for that another process made, or this one before it let go of it;
-// nullptr: of the host, or of nobody's.
+// The part that is charged for memory created by another process, or released earlier by this one;
+// nullptr: host memory, or no tenant's.
 const Part* part_of_import(std::uint64_t handle) {
   struct {
     AllocationProperties known;
@@ -60,9 +60,9 @@ const Part* part_of_import(std::uint64_t handle) {
                                                                                    : nullptr;
 }
 
-// Memory that was imported is mapped. It is its maker's, or nobody's any more: then it is this
-// process's from here on, and NVML tells so. It is charged until then, marked as let go (let_go.h):
-// who finds no room waits for NVML, and what is true decides.
+// Imported memory is mapped. It belongs to its creator or, if that released it, to this process
+// from now on, as NVML will report. Until then it is charged, marked as released (let_go.h): a
+// process that finds no room waits for NVML, and the true value decides.
 int map_import(CUdeviceptr address, size_t bytes, std::uint64_t handle, const Part& part,
                int status) {
   if (status != kSuccess) {

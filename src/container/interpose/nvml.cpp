@@ -146,7 +146,7 @@ bool is_hidden(void* device, unsigned pid) {
   return view.is_part && !is_own(view, pid);
 }
 
-// Of the container's own sessions, as a mean where it is one: `ask` lists them.
+// The container's own sessions, averaged where a mean is required: `ask` lists them.
 template <class Session>
 int tell_sessions(void* device, const View& view, int (*ask)(void*, void*, void*),
                   CaptureStats& stats) {
@@ -208,8 +208,8 @@ int nvmlDeviceGetConfComputeProtectedMemoryUsage(void* device, void* info) {
                      nvml.nvmlDeviceGetConfComputeProtectedMemoryUsage, true);
 }
 
-// The window through which the host sees the device's memory is not divided, and the driver does
-// not say who uses how much of it: what others use is not shown as this container's.
+// The window through which the host accesses the device's memory is not divided, and the driver
+// does not report who uses how much of it, so other containers' use is not shown as this one's.
 int nvmlDeviceGetBAR1MemoryInfo(void* device, void* info) {
   const int status = nvml.nvmlDeviceGetBAR1MemoryInfo(device, info);
   const View view = status == kNvmlSuccess ? view_of_handle(device) : View();
@@ -221,7 +221,7 @@ int nvmlDeviceGetBAR1MemoryInfo(void* device, void* info) {
   return status;
 }
 
-// Of MIG instances.
+// Attributes of MIG instances.
 #define ATTRIBUTES(symbol)                                                      \
   int symbol(void* device, void* attributes) {                                  \
     const int status = nvml.symbol(device, attributes);                         \
@@ -241,7 +241,7 @@ int nvmlDeviceGetRunningProcessDetailList(void* device, void* info) {
   return keep_own<ProcessDetail>(status, device, &details.count, details.list);
 }
 
-// Accounts are kept of processes that have ended too, which are nobody's by then.
+// Accounts are also kept for processes that have ended, which then belong to no tenant.
 int nvmlDeviceGetAccountingPids(void* device, void* count, void* pids) {
   return keep_own<Pid>(nvml.nvmlDeviceGetAccountingPids(device, count, pids), device, count, pids);
 }

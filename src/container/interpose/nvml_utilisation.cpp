@@ -57,7 +57,7 @@ class OwnSamples {
     if (samples_ == nullptr) return;
     unsigned count = kMost;
     const int status = nvml.nvmlDeviceGetProcessUtilization(device, samples_, &count, 0);
-    is_told_ = status == kNvmlSuccess || status == kNvmlNotFound;  // that is: nobody did anything
+    is_told_ = status == kNvmlSuccess || status == kNvmlNotFound;  // that is: no process was active
     if (status != kNvmlSuccess) return;
     count = least(count, kMost);
     for (unsigned i = 0; i < count; ++i) {
@@ -110,7 +110,7 @@ int own(const OwnSamples& samples, Engine engine, unsigned& percent) {
   return kNvmlSuccess;
 }
 
-// As the driver has it where nobody did anything.
+// Like the driver, if no process did anything.
 int nothing_is_not_found(int status, unsigned count) {
   return status == kNvmlSuccess && count == 0 ? kNvmlNotFound : status;
 }
@@ -122,7 +122,7 @@ int tell_engine(void* device, void* percent, int status, Engine engine) {
   return own(OwnSamples(device, view), engine, *static_cast<unsigned*>(percent));
 }
 
-// Of engines that the driver's samples of processes do not have: only that they are idle.
+// For engines that are missing in the driver's process samples: only reports that they are idle.
 int tell_idle(void* device, void* percent, int status) {
   if (status != kNvmlSuccess || *static_cast<unsigned*>(percent) == 0) return status;
   return view_of_handle(device).is_part ? kNvmlNotSupported : status;
@@ -218,7 +218,7 @@ int nvmlDeviceGetProcessesUtilizationInfo(void* device, void* info) {
   return nothing_is_not_found(status, samples.count);
 }
 
-// The metrics of GPM are the device's as a whole, and nobody can take others' part out of them.
+// The GPM metrics cover the whole device, and other tenants' part cannot be subtracted.
 int nvmlGpmQueryDeviceSupport(void* device, void* support) {
   const int status = nvml.nvmlGpmQueryDeviceSupport(device, support);
   if (status == kNvmlSuccess && view_of_handle(device).is_part)

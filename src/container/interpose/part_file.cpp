@@ -21,10 +21,10 @@ namespace {
 using std::size_t;
 
 constexpr size_t kLongestLine = 96;
-// Of 16 devices at most; what is longer is none of these files.
+// Enough for 16 devices; a longer file is not one of these.
 constexpr size_t kLongestFile = size_t{16} << 10U;
 
-// -1: there is none. Not what would wait: a pipe that somebody put there.
+// -1: there is none. Skips what would block: a pipe put there by someone.
 int open_part(const char* folder) {
   char path[160];
   const int length = snprintf(path, sizeof(path), "%s/%s", folder, format::kName);

@@ -20,7 +20,7 @@ struct Entry {
 };
 Blocks<Entry> entries;  // by event
 std::atomic<int> count;
-Lock asking;  // held by who asks for events, and while contexts end
+Lock asking;  // held while events are queried, and while contexts end
 
 std::uint64_t key_of(Event event) { return reinterpret_cast<std::uint64_t>(event); }
 
@@ -42,8 +42,8 @@ void let_go(const Entry& entry) {
   count.fetch_sub(1, std::memory_order_release);
 }
 
-// The helper's thread has no context of its own. Of a context that is broken nothing can be told:
-// what it still holds is NVML's to say.
+// The helper's thread has no context of its own. A broken context cannot be queried: NVML reports
+// what it still holds.
 bool is_reached(const Entry& entry) {
   const ScopedContext scope(entry.context);
   return driver.cuEventQuery(entry.event) != kNotReady;

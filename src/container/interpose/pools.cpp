@@ -67,7 +67,7 @@ std::uint64_t attribute(const Pool& pool, int of_pool, int of_graphs, std::uint6
                          : driver.cuDeviceGetGraphMemAttribute(pool.device, of_graphs, &value);
   return status == kSuccess ? value : otherwise;
 }
-// What is not told is taken to be as it was, and all of it in use.
+// Values that are not reported are assumed unchanged, and entirely in use.
 std::uint64_t reserved(const Pool& pool) {
   return attribute(pool, kPoolReservedCurrent, kGraphReservedCurrent, pool.charged);
 }

@@ -52,7 +52,7 @@ Queue* new_place() {
   return chunks[chunk] == nullptr ? nullptr : &chunks[chunk][used++ % kInChunk];
 }
 
-// Of a stream with nothing under way, which gets another one when it has.
+// The place of an idle stream, which gets another one when it has work.
 Queue* resting_place() {
   for (unsigned looked = 0; looked < used; ++looked) {
     Queue& queue = *place_number(hand++ % used);

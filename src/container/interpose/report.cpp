@@ -15,13 +15,14 @@ using namespace limit;
 
 namespace {
 
-constexpr std::uint64_t kLook = 100'000'000;     // ns: the longest sleep, though nobody calls
+constexpr std::uint64_t kLook = 100'000'000;     // ns: the longest sleep without a wake-up
 constexpr std::uint64_t kLookInFlight = 30'000;  // while it depends on work of our own
 constexpr std::uint64_t kLongestPenalty = 300'000'000;
 constexpr std::uint64_t kRound = 500'000'000;  // of waiters.h; longer than kLook
 
 std::atomic<std::uint64_t> unfinished_ns[kMaxParts];
-// Threads at the gate. Counted here, and told in the slot: the next arbiter may give an empty one.
+// Threads at the gate. Counted here, and reported in the slot: the next arbiter may give an empty
+// one.
 Waiters waiters[kMaxParts];
 std::atomic<std::uint64_t> round_began[kMaxParts];
 
@@ -57,7 +58,7 @@ bool try_ask(const Part& part, std::uint64_t ns) {
   return true;
 }
 
-// Until what was told is what is: of two threads that tell at once, the later word stands.
+// Repeats until the reported value is current: if two threads report at once, the later word stays.
 void tell_waiters(const Part& part) {
   const Waiters& here = waiters[part.number];
   std::uint32_t told = 0;
@@ -110,7 +111,7 @@ void sleep_on(const wire::Half& word, std::uint32_t value, std::uint64_t ns) {
   syscall(SYS_futex, &word, FUTEX_WAIT, value, &time, nullptr, 0);
 }
 
-// Says that somebody waits, where the arbiter does not look by itself.
+// Reports that a thread waits, if the arbiter does not check by itself.
 void call_arbiter(const Part& part) {
   const Undisturbed undisturbed;
   const Guard guard(part.tenant->lock);
@@ -132,7 +133,7 @@ Priority priority(const Part& part) {
   return static_cast<Priority>(part.tenant->policy().priority.load(std::memory_order_relaxed));
 }
 
-// Once the arbiter was found silent, nobody waits for it again until it has spoken.
+// Once the arbiter was found silent, no thread waits for it again until it has responded.
 std::atomic<std::uint64_t> silent_beat[kMaxParts];
 
 bool is_known_silent(const Part& part) {
@@ -206,8 +207,8 @@ bool take_turn(const Part& part, std::uint64_t ns) {
 }
 
 void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) {
-  if (is_known_silent(part)) return go_without(part, ns);  // nobody is there to see it wait
-  Waiter waiter(part);  // before `turn` is read: whoever is not seen waiting sees it changed
+  if (is_known_silent(part)) return go_without(part, ns);  // no arbiter sees it wait
+  Waiter waiter(part);  // before `turn` is read: a thread that is not seen waiting sees it changed
   const std::uint64_t since = now_ns();
   const wire::DevicePolicy& policy = part.policy();
   for (;;) {

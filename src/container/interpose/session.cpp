@@ -91,8 +91,8 @@ bool receive(int socket, Received& received) {
 // fstat, which has that name since glibc 2.33 alone.
 bool is_status_of(int fd, struct stat& status) { return syscall(SYS_fstat, fd, &status) == 0; }
 
-// Of our layout: another one would be read as nonsense, and a shorter one not at all (SIGBUS). What
-// the usage memory says of itself does not count: other processes of the tenant can write it.
+// Checks that it has our layout: another one would be misread, and a shorter one would raise
+// SIGBUS. The usage memory's own header does not count: other processes of the tenant can write it.
 bool is_known_policy(int fd) {
   struct Begin {
     std::uint32_t magic;
@@ -132,8 +132,8 @@ struct Sums {
   std::uint64_t unfinished_ns[wire::kMaxDevices];  // what has ended an arbiter may know already
 };
 
-// Adds to slot `number` of `file` what `from` has beyond `told`, which it then has too. The
-// tenant's sum first: an arbiter that sees less there than in the slots takes it for forged.
+// Adds to slot `number` of `file` what `from` has beyond `told`, and updates `told`. The tenant's
+// sum first: an arbiter that sees less there than in the slots considers it forged.
 void add(const wire::Slot& from, Sums& told, wire::UsageFile& file, unsigned number) {
   wire::Slot& to = file.slot[number];
   for (unsigned i = 0; i < wire::kMaxDevices; ++i) {

@@ -1,7 +1,7 @@
-// What may hold physical memory beside handles and mappings: descriptors and who imports them,
+// What may hold physical memory besides handles and mappings: descriptors and their importers,
 // tiles of sparse arrays, multicast objects, logical endpoints. The memory is marked before the
-// driver is asked, for another thread may let go of it as soon as it is held. Where the driver
-// refuses the mark costs no more than a wait for NVML (let_go.h).
+// driver is called, because another thread may release it as soon as it is held. If the driver
+// refuses, the mark costs no more than a wait for NVML (let_go.h).
 
 #include "interpose/driver.h"
 #include "interpose/memory.h"

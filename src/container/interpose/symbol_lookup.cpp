@@ -115,8 +115,8 @@ void* tranche_lookup_dlvsym(void* handle, const char* name, const char* version)
   return swap(handle, name, found);
 }
 
-// A second copy of the driver in a name space of its own would be seen by nobody: the program gets
-// the one there is.
+// A second copy of the driver in its own namespace would go unseen: the program gets the existing
+// one.
 void* tranche_lookup_dlmopen(long, const char* file, int mode) {
   return loader().dlopen(file, mode);
 }

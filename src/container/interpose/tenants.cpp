@@ -43,7 +43,7 @@ std::atomic<Session::Outcome> last_outcome;  // of a tenant that did not registe
 std::atomic<std::uint64_t> first_try;
 std::atomic<std::uint64_t> last_try;
 
-// Of devices of which nothing can be told yet, and of those that are no tenant's.
+// For devices that are unknown yet, and those that belong to no tenant.
 constinit Part unknown{};
 constinit Part none{Part::Rule::kNone};
 Part parts[kMaxParts];
@@ -142,7 +142,7 @@ bool open(unsigned i, int timeout) {
   for (unsigned d = 0; d < count; ++d) {
     parts[i * wire::kMaxDevices + d] = {Part::Rule::kTenant, d, i * wire::kMaxDevices + d, &t};
   }
-  // After the parts: whoever sees the tenant open reads them without the lock.
+  // After the parts: a thread that sees the tenant open reads them without the lock.
   __atomic_store_n(&t.is_open, true, __ATOMIC_RELEASE);
   return true;
 }
@@ -180,7 +180,7 @@ bool uuid_of(int ordinal, unsigned char* uuid) {
          driver.cuDeviceGetUuid(uuid, ordinal) == kSuccess;
 }
 
-// Of a tenant's.
+// The view of a tenant's part.
 View view_of(const Part& part) {
   if (!part.tenant->is_limited()) return {};
   return {true, &part, nullptr, part.policy().memory_view.load(std::memory_order_relaxed)};
@@ -204,9 +204,10 @@ bool has_tenants() {
 
 void join(bool patient) {
   if (!has_tenants() || all_open()) return;
-  // Whoever does not wait does not ask each time: launches come here while there is no arbiter.
+  // Callers that do not wait do not ask each time: launches come here while there is no arbiter.
   const std::uint64_t last = last_try.load(std::memory_order_relaxed);
-  // Nor who has waited long enough: an arbiter that stands still lets each try run to its end.
+  // Neither do those that have waited long enough: a hanging arbiter makes each try take its full
+  // time.
   const bool may_wait = patient && patience_left() != 0;
   if (!may_wait && last != 0 && now_ns() - last < kBetweenTries) return;
   for (;;) {

@@ -14,7 +14,7 @@ using namespace limit;
 
 namespace {
 
-// What the arbiter's number for the part will be, as far as it can be told.
+// The arbiter's future number for the part, as far as it can be predicted.
 struct Expected {
   std::atomic<std::uint64_t> outside;
   std::atomic<std::uint64_t> until;     // ns; 0: nothing is expected
@@ -73,8 +73,8 @@ Blocks<OfContext> contexts;
 
 std::uint64_t key_of(Context context) { return reinterpret_cast<std::uint64_t>(context); }
 
-// 0: it cannot be told. Asked in relaxed mode: a capture of the program's is not to be broken by
-// it.
+// 0: unknown. Queried in relaxed mode, so that it does not break a capture of the
+// program.
 std::uint64_t free_bytes() {
   size_t free = 0;
   size_t total = 0;

@@ -14,7 +14,7 @@ Size shown(std::uint64_t bytes) {
   return static_cast<Size>(bytes < kLargest ? bytes : kLargest);
 }
 
-// `free` and `total`, where the program asked for them, as the driver told them. Before an arbiter
+// `free` and `total`, if the program asked for them, as reported by the driver. Before an arbiter
 // has answered nothing is charged.
 template <class Size>
 void show(int device, Size* free, Size* total) {

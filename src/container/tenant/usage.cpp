@@ -138,7 +138,7 @@ Result<void> Usage::take_over(ForeignDescriptor memory) {
   return {};
 }
 
-// What its process wrote before counts, and is not told again.
+// What its process wrote before counts, and is not reported again.
 void Usage::know(unsigned slot) {
   const wire::Slot& from = file().slot[slot];
   generations_[slot] = from.generation;
