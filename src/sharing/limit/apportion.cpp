@@ -126,8 +126,8 @@ const ByTenant<Ns>& Apportioner::close(Ns until) {
   return told_charges_;
 }
 
-// Of a tenant with too many claims: as many neighbours as needed become one, which ends with the
-// last of them and needs what they need together.
+// For a tenant with too many stretches: joins as many neighbours as needed; each joined stretch
+// ends with the last one and needs what they need together.
 void Apportioner::join_claims() {
   work_ += told_.size();
   if (told_.size() <= kMostClaims) return;

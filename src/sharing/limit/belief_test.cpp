@@ -1,4 +1,4 @@
-// Tenants that say that they wait, or have work, and do nothing, in virtual time (testing.h): they
+// Tenants that report waiting or work without doing anything, in virtual time (testing.h): they
 // hold nobody off for long, and an honest tenant that was not believed is believed again.
 
 #include "limit/belief.h"
@@ -116,8 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
                  Ns{0}, 15, kBestEffort}),
     [](const auto& test) { return test.param.name; });
 
-// On a device that has a latency-critical tenant, best-effort ones take turns of some milliseconds.
-// Who has the turn and does nothing does not keep it.
+// On a device with a latency-critical tenant, best-effort ones take turns of some milliseconds. A
+// tenant that has the turn and does nothing loses it.
 TEST(Turns, GoOnToWhoUsesThem) {
   VirtualDevice device;
   device.add(kCritical, nothing);
@@ -139,8 +139,8 @@ TEST(Urgency, OfATenantThatWaitsForItsCapHoldsNobodyOff) {
   EXPECT_GE(percent(device.executed(other), 10s), 60.0);
 }
 
-// The p99 of requests beside two best-effort storms, in percent of alone. `pause`: after the end of
-// each launch.
+// The p99 of requests next to two best-effort storms, in percent of the value alone. `pause`: after
+// the end of each launch.
 double slower_than_alone(const Share& share, int launches, Ns length, Ns pause) {
   const auto run = [&](bool storms) {
     VirtualDevice device(storms || share.permille);

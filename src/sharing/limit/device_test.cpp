@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Shares, CapsTogether,
                                            PairCase{"TenOfLongGraphs", 100, 7ms, 900, 1ms}),
                          [](const auto& test) { return test.param.name; });
 
-// Work that is not limited has what the capped tenant leaves, also beside long launches.
+// Unlimited work gets what the capped tenant leaves, even next to long launches.
 TEST(Device, TheDeviceDoesNotRunDryBesideLongLaunches) {
   VirtualDevice device;
   const TenantId capped = device.add({.permille = 300}, storm(7ms));
@@ -328,7 +328,7 @@ TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
   EXPECT_TRUE(closed(3s + 20ms, {.asked = 3ms, .outstanding = 1ms}));
 }
 
-// What a step looks at, with so many tenants that report nonsense without end beside four others.
+// What a step examines with this many tenants that endlessly report nonsense next to four others.
 std::uint64_t most_work_of_a_step(unsigned hostile) {
   constexpr std::size_t kMost = 128;  // as the arbiter joins them
   Device device(0ms);

@@ -97,8 +97,8 @@ void Shares::fill_budgets(Ns elapsed) {
   }
 }
 
-// A debt is paid by the part of the time that the tenant's weight would have had. Nobody is owed
-// anything on a device that nobody else wants.
+// A debt is paid off by the part of the time that the tenant's weight would have had. There is no
+// debt on a device that no one else wants.
 void Shares::pay_debts(Ns elapsed) {
   for (auto& [id, tenant] : tenants_) {
     if (tenant.debt == Ns{0}) continue;
@@ -120,7 +120,7 @@ void Shares::close_the_overdrawn() {
   }
 }
 
-// Closes who is far ahead of a tenant that waits and got nothing, and is no more urgent: by more
+// Closes tenants that are far ahead of a waiting, at least as urgent one that got nothing: by more
 // than launches of different lengths explain.
 void Shares::take_back() {
   const auto waits_in_vain = [&](const Tenant& tenant) {

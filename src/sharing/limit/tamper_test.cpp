@@ -114,7 +114,7 @@ TEST(Tampering, WorkThatTakesMuchLongerThanItWasExpectedToIsPaidBeforeMoreMayGo)
   EXPECT_NEAR(percent(device.executed(late) - had, device.now() - begin), 10.0, 3.0);
 }
 
-// While nobody works the arbiter sleeps. What was used before is paid by then.
+// While nothing runs the arbiter sleeps. Earlier use is paid off by then.
 TEST(Tampering, IdleTimePaysForWhatWasUsed) {
   VirtualDevice device;
   bool wants = true;

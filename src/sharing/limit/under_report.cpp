@@ -5,8 +5,8 @@
 
 namespace tranche::limit {
 
-// Who was found gets no credit for time in which it used nothing, and none at all where it reports
-// less than half.
+// A tenant that was found gets no credit for idle time, and none at all if it reports less than
+// half.
 Ns UnderReport::slack(Ns elapsed, Ns sampled, Ns charged) const {
   const Ns usual = elapsed / kSlackOfTime + sampled / kSlackOfUse;
   if (!is_found()) return usual;

@@ -111,7 +111,7 @@ std::vector<std::string> outages_of(const std::vector<ResourceChange>& changes,
   return outages;
 }
 
-// Who makes the Pod anew; nullptr: nobody.
+// The controller that recreates the Pod; nullptr: none.
 const cluster::OwnerReference* controller_of(const cluster::Pod& pod) {
   const auto found = std::ranges::find_if(pod.owners, &cluster::OwnerReference::controller);
   return found == pod.owners.end() ? nullptr : &*found;
@@ -171,7 +171,7 @@ std::vector<WaitingPod> waiting_pods(const std::vector<ResourceChange>& changes,
 // ---- words
 
 constexpr std::size_t kLongestSummary = 1000;
-// Of Pods and resources in a summary.
+// The most Pods and resources named in a summary.
 constexpr std::size_t kNamed = 6;
 
 std::string asks_text(const Amounts& asks) {

@@ -11,10 +11,10 @@ namespace {
 
 using cluster::SnapshotPod;
 
-// Of a cluster with many Jobs the smaller part.
+// In a cluster with many Jobs this is the smaller part.
 constexpr const char* kNotEnded = "status.phase!=Succeeded,status.phase!=Failed";
 
-// A Pod that asks for no extended resource is in nobody's way; one that ends is announced.
+// A Pod that requests no extended resource affects no other Pod; one that ends is announced.
 bool is_about(const SnapshotPod& pod, const cluster::MigChange& change, const std::string& node) {
   const cluster::MigHolder name{pod.pod.ns, pod.pod.name};
   const bool ends = pod.pod.node == node && std::ranges::count(change.pods, name) > 0;

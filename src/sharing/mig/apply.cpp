@@ -86,7 +86,7 @@ bool resets(const Step& step, const gpu::GpuUuid& gpu) {
   return step.kind == Step::Kind::kReset && step.gpu == gpu;
 }
 
-// Null where no mode changes, or where nobody need be quiet.
+// Null if no mode changes, or if there is nothing to keep quiet.
 Result<std::shared_ptr<void>> keep_quiet(const Way& way, const Hardware& hardware,
                                          const Patience& patience) {
   // One that is to wait, or waits no more, changes nothing now.
@@ -161,7 +161,7 @@ Result<void> apply(const Layout& to, const Hardware& hardware, const Watcher& wa
   for (int tried = 1;; ++tried) {
     auto way = way_to(to, hardware, crowded);
     if (is_there(way)) return {};
-    // Before the first step, so that nothing is touched where somebody stays in the way.
+    // Before the first step, so that nothing is changed if a program stays in the way.
     if (way && quiet == nullptr) {
       ASSIGN_OR_RETURN(quiet, keep_quiet(*way, hardware, patience));
     }

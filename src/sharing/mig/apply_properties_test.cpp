@@ -139,7 +139,7 @@ RC_GTEST_PROP(ApplyProperties, KeepsEveryInstanceThatBothLayoutsHave, ()) {
   }
 }
 
-// What holds an instance that stays is no obstacle, whatever is done beside it.
+// What holds an instance that stays is no obstacle, whatever is done next to it.
 RC_GTEST_PROP(ApplyProperties, HoldersOfInstancesThatStayAreNoObstacle, ()) {
   Case one;
   for (const auto& [gpu, layout] : one.to) {
@@ -158,7 +158,7 @@ RC_GTEST_PROP(ApplyProperties, HoldersOfInstancesThatStayAreNoObstacle, ()) {
   RC_ASSERT(one.has(one.to));
 }
 
-// Compute instances in any place of one GPU instance, with more to be made beside them.
+// Compute instances in any place of one GPU instance, with more to be created next to them.
 RC_GTEST_PROP(ApplyProperties, WhoIsNotAnnouncedKeepsItsComputeInstances, ()) {
   Case one;
   const auto gpu = uuid_of(0);
@@ -199,7 +199,7 @@ RC_GTEST_PROP(ApplyProperties, WithAFaultAtAnyCallTheEndIsTheNewLayoutOrTheOldOn
   one.control.fault_at(*rc::gen::inRange(1, 40), fault);
   const bool lives = one.lives(one.to);
   one.control.heal();
-  // Who is killed is followed by somebody who goes on, or undoes, as the journal says.
+  // A killed run is followed by one that continues, or undoes, as the journal says.
   const bool undone = lives ? !one.has(one.to) : *rc::gen::arbitrary<bool>();
   RC_ASSERT(one.apply(undone ? one.from : one.to));
   RC_ASSERT(one.has(undone ? one.from : one.to));

@@ -80,7 +80,7 @@ TEST(Apply, UsersOfTheDriverAreQuietFromTheFirstStepToTheLastWhereTheModeChanges
   for (const auto* model : {"a100-80gb", "h100-80gb"}) {
     Node node(model);
     std::weak_ptr<void> quiet;
-    std::vector<bool> asked;  // whether a GPU is to be reset
+    std::vector<bool> asked;  // whether a GPU will be reset
     node.quiet = [&](bool reset, const std::stop_token&) {
       asked.push_back(reset);
       auto held = std::make_shared<int>();
@@ -207,7 +207,7 @@ TEST(Apply, WhatStaysInTheWayOfALargerComputeInstanceIsMadeAnew) {
   EXPECT_EQ(node.layout(), with({large(0, {2, 1})}));
 }
 
-// Another one that only gets more is left alone, and so is one that has been made anew already.
+// Another one that only gets more is left alone, and so is one that was already recreated.
 TEST(Apply, OnlyWhereALargerComputeInstanceFindsNoPlaceAllAreMadeAnewAndOnlyOnce) {
   Node node("h100-80gb");
   using gpu::GpuInstance;
@@ -442,7 +442,7 @@ TEST(Apply, WhatSomebodyElseDoesMeanwhileIsNoObstacle) {
   };
   const gpu::GpuInstance goes{
       .id = 1, .profile_id = 9, .placement = {0, 4}, .compute = {{0, 3, 0}}};
-  // Of another profile where the new one is to be, with the id of the one that goes.
+  // An instance of another profile in the place of the new one, with the id of the removed one.
   gpu::GpuInstance strange{.id = 1, .profile_id = 5, .placement = {0, 4}, .compute = {{0, 4, 0}}};
   const struct {
     const char* name;

@@ -37,8 +37,8 @@ struct ComputeChange {
   std::vector<std::size_t> created;    // of the instance as it shall be
 };
 
-// Who only adds or only takes away keeps the others. Where both happens all are made anew: a large
-// one may need the place of those that would stay.
+// If only additions or only removals are needed the others stay. If both are needed all are
+// recreated: a large one may need the place of those that would stay.
 ComputeChange compute_change(const Instance& from, const Instance& to, bool crowded = false) {
   ComputeChange change{.destroyed = left_over(from.compute, to.compute),
                        .created = left_over(to.compute, from.compute)};
@@ -59,7 +59,8 @@ bool may_begin(ComputeStarts starts, int start, int slices) {
   return start % step == 0;
 }
 
-// Whether each of them, largest first, finds a place beside `present`, as StepTaker looks for one.
+// Whether each of them, largest first, finds room next to `present`, in the order that StepTaker
+// uses.
 bool has_room(std::vector<gpu::ComputeInstance> present, const std::vector<int>& added, int whole,
               ComputeStarts starts) {
   return std::ranges::all_of(added, [&](int slices) {

@@ -12,7 +12,7 @@ using testing::IsEmpty;
 const gpu::GpuUuid kFirst{"GPU-1"};
 const gpu::GpuUuid kSecond{"GPU-2"};
 
-// Of an A100-80GB.
+// The geometry of an A100-80GB.
 gpu::MigGeometry geometry() {
   return {.compute_slices = 7,
           .memory_slices = 8,
@@ -150,7 +150,7 @@ TEST(Change, WhatCannotBeOneIsRefused) {
               ElementsAre("GPU-1 shall have instances without MIG mode"));
 }
 
-// As the driver tells it, with the compute instances one beside the other.
+// As reported by the driver, with the compute instances next to each other.
 gpu::MigState state_of(const GpuLayout& layout) {
   gpu::MigState state{.enabled = layout.enabled, .pending = layout.enabled, .instances = {}};
   for (const auto& one : layout.instances) {

@@ -75,7 +75,7 @@ class Packer {
   }
 
  private:
-  // An equal part for each GPU, where that is possible.
+  // Equal parts for all GPUs, if possible.
   std::optional<Counts> alike(const Counts& wished, int gpus) const {
     Counts each = wished;
     for (auto& count : each) {

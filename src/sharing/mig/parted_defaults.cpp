@@ -34,7 +34,7 @@ std::string layout_name(std::string profile) {
   return "all-" + profile;
 }
 
-// Of plain profiles with so many compute slices the one that fits most often.
+// Among plain profiles with that many compute slices, the one that fits most often.
 const gpu::GpuInstanceProfile* plain_profile(const gpu::MigGeometry& geometry, int slices) {
   const gpu::GpuInstanceProfile* best = nullptr;
   for (const auto& one : geometry.profiles) {

@@ -87,7 +87,7 @@ class Search {
     return !unknown_ && compute <= geometry.compute_slices && memory <= geometry.memory_slices;
   }
 
-  // Of wishes that are alike, the later one comes behind the earlier one.
+  // Among equal wishes, the later one comes after the earlier one.
   int first_start(std::size_t at) const {
     return at > 0 && *wanted_[at].wish == *wanted_[at - 1].wish ? starts_[at - 1] + 1 : 0;
   }
@@ -115,7 +115,7 @@ class Search {
     best_ = starts_;
   }
 
-  // How many instances of each profile fit beside, each alone, largest profiles first.
+  // How many instances of each profile fit in addition, each alone, largest profiles first.
   std::vector<int> room() const {
     std::vector<int> room;
     for (const auto* profile : profiles_) room.push_back(number_beside(occupancy_, *profile));

@@ -125,7 +125,7 @@ std::vector<Candidate> candidates(const Profiles& profiles, const Counts& wished
   return all;
 }
 
-// Of each profile the compute instances of the wish first.
+// For each profile, the wish's compute instances first.
 GpuWish wish_of(const Profiles& profiles, const Counts& counts,
                 const std::vector<InstanceWish>& wished) {
   GpuWish wish;

@@ -1,4 +1,4 @@
-// stranded of mig/place.h: what is left beside a layout.
+// stranded of mig/place.h: what is left next to a layout.
 
 #include <fmt/format.h>
 

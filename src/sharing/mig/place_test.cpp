@@ -35,7 +35,7 @@ Instance instance(const gpu::MigGeometry& geometry, const std::string& name, int
           .compute = std::move(compute)};
 }
 
-// Instances of each profile that fit beside the layout, each alone: profile id -> number.
+// How many instances of each profile alone fit next to the layout: profile id -> number.
 std::map<int, int> beside(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
   Occupancy taken(geometry);
   taken.add(layout);
@@ -129,7 +129,7 @@ TEST(Place, OneInstanceLeavesRoomForALargeOne) {
   const auto& geometry = geometry_of("a100-80gb");
   struct Case {
     Devices devices;
-    int free_4g;  // 4g.40gb that fit beside
+    int free_4g;  // number of 4g.40gb that still fit
   };
   for (const auto& c : {Case{{{"1g.10gb", 1}}, 1}, Case{{{"1g.10gb", 3}}, 1},
                         Case{{{"2g.20gb", 1}, {"1g.10gb", 1}}, 1}, Case{{{"3g.40gb", 1}}, 1}}) {

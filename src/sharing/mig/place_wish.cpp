@@ -84,7 +84,7 @@ std::vector<InstanceWish> packed(const Profile& profile, std::vector<int> sizes)
   return packs;
 }
 
-// Of a number above `most` they are `most`.
+// Numbers above `most` become `most`.
 Result<std::vector<InstanceWish>> instances_of_at_most(const GpuWish& wish,
                                                        const gpu::MigGeometry& geometry, int most) {
   std::map<const Profile*, std::vector<int>> sizes;

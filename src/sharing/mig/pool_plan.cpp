@@ -38,7 +38,7 @@ bool is_told(const cluster::Node& node, bool failed) {
          outcome->label == value_of(node.labels, cluster::kMigConfigLabel);
 }
 
-// Of a Node that has the label that it shall have: the agent's word for it.
+// For a Node that already has the wanted label: evaluates the agent's state.
 void read_state(const Pool& pool, cluster::WallTime now, Member& member, Stage done,
                 Stage changing) {
   const auto& state = value_of(member.node->labels, cluster::kMigStateLabel);
@@ -176,7 +176,7 @@ PoolPlan plan_pool(const Pool& pool, const std::vector<cluster::Node>& nodes,
   for (const auto& member : members) {
     const bool is_next = back ? can_go_back(member) : member.stage == Stage::kNew;
     if (!is_next || !is_ready(*member.node)) continue;
-    // Who is away already costs nothing more.
+    // A node that is already away costs nothing more.
     if (!member.away && away >= allowed) continue;
     if (!member.away) ++away;
     plan.writes.push_back({*member.node,

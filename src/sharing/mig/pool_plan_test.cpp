@@ -123,7 +123,7 @@ TEST(PoolPlan, WhereEachNodeStands) {
     const char* name;
     Node node;
     Phase phase;
-    std::vector<std::string> writes;  // beside the node "b", which has nothing yet
+    std::vector<std::string> writes;  // in addition to the node "b", which has nothing yet
     std::string said;
   } cases[] = {
       {"it waits for the agent", ours("pending"), Phase::kRolling, {}, "now a"},

@@ -20,7 +20,7 @@ std::unexpected<Error> not_there() {
   return fail(Code::kInternal, "the reading that the step was made of has no such instance");
 }
 
-// `waits`: somebody has set the mode already.
+// `waits`: the mode was already set by someone else.
 std::string reboot_hint(const gpu::Gpu& gpu, bool enabled, bool waits) {
   if (waits) {
     return fmt::format(

@@ -144,7 +144,7 @@ class Classifier {
     for (const auto& one : patterns) {
       const bool matches = std::ranges::any_of(
           seen, [&](const auto& text) { return config::matches_pattern(one.pattern, text); });
-      // Of an empty one the configuration's reader has warned.
+      // The configuration's reader has already warned about an empty one.
       if (matches || one.pattern.empty()) continue;
       warn(
           "{}: '{}' matches no {} that this node advertises ({}), so it does nothing; correct the "

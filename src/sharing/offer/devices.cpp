@@ -48,9 +48,9 @@ std::vector<std::string> gpu_paths(const Gpu& gpu) {
   return {fmt::format("/dev/nvidia{}", gpu.minor)};
 }
 
-// A compute instance has multiprocessors of its own, and no memory: that is its GPU instance's. Its
-// part goes by slices, so it is the same for each device of a profile and does not change when
-// others are made or destroyed beside it.
+// A compute instance has its own multiprocessors, but no memory of its own: that is its GPU
+// instance's. Its part is computed by slices, so it is the same for each device of a profile and
+// does not change when others are created or destroyed next to it.
 Bytes memory_of(const MigInstance& instance) {
   const auto& [name, gpu_slices, compute_slices] = instance.profile;
   const Bytes all = instance.attributes.memory;

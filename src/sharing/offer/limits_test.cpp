@@ -164,7 +164,7 @@ TEST(GrantLimits, AreOfTheInstanceUnderMig) {
                   mig_uuid(0, 1), std::nullopt, 1000, {}, std::nullopt, MemoryEnforcer::kMig}));
 }
 
-// What the driver keeps for itself is in nobody's part, nor lent.
+// What the driver keeps for itself is in no part, and never lent.
 TEST(GrantLimits, AreOfWhatProgramsCanHave) {
   const auto hardware = machine_of({l20(0).memory_mib(1000).reserved_mib(200)});
   for (const auto& [memory, expected] :
@@ -203,7 +203,7 @@ TEST(GrantLimits, AComputeInstanceHasItsSlicesOfTheGpuInstancesMemory) {
   config.tranche.limits = {.general = strict()};
   EXPECT_THAT(limits("2c.3g.20gb", replica_id(mig_uuid(0, 1), 0)),
               ElementsAre(DeviceLimits{mig_uuid(0, 1), mib(6826), 500, 500}));
-  // Whoever writes that there is no limit has the whole GPU instance's.
+  // Without a limit it has the whole GPU instance's.
   config.tranche.limits = {.general = strict(NoLimit{})};
   EXPECT_EQ(limits("1c.3g.20gb", mig_uuid(0, 0)).at(0).memory, std::nullopt);
 }

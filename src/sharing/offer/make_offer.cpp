@@ -168,7 +168,7 @@ std::size_t count_tranches(const Gathered& gathered) {
                          });
 }
 
-// Why kubelet cannot be told of these tranches; empty: it can.
+// Why kubelet cannot receive these tranches; empty: it can.
 std::string too_long(const Gathered& gathered) {
   std::vector<Listed> list;
   list.reserve(gathered.devices.size());

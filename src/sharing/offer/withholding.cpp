@@ -23,7 +23,7 @@ using ByGpu = std::unordered_map<std::string_view, Several>;
 ByGpu by_gpu(std::span<const Holding> held) {
   ByGpu out;
   for (const Holding& one : held) {
-    // Of a MIG instance that is gone nobody can use anything.
+    // A MIG instance that is gone cannot be used by anyone.
     if (!one.gpu.empty()) out[one.gpu].push_back(&one);
   }
   return out;

@@ -212,7 +212,7 @@ TEST(OnMachine, CdiNeedsNvml) {
             "CDI --device-list-strategy options are only supported on NVML-based systems");
 }
 
-// Of both programs, and before they look at the machine.
+// For both programs, and before they look at the machine.
 TEST(Load, StrategiesToComeAreRefused) {
   for (const auto* strategy : {"tegra", "vfio"}) {
     const auto refused = load({.program = Program::kFeatureDiscovery,

@@ -34,7 +34,7 @@ Result<void> SettledReader::check(const FileReading& reading, const std::string&
   const bool in_place = last_ && last_->identity.same_inode(reading.identity);
   if (in_place && last_->text == reading.text && !reading.being_written.value_or(false)) return {};
   const bool written = reading.being_written.value_or(false) && quiet < kForgotten;
-  // Where nobody can tell who writes, a new file may be written too.
+  // If writers cannot be detected, a new file may also be being written.
   const bool doubtful = in_place || (!last_ && !reading.being_written);
   if (written || (doubtful && quiet < kQuiet)) {
     rewriting_ = true;

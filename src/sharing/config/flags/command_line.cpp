@@ -30,7 +30,8 @@ std::optional<Word> as_flag(std::string_view text) {
   return Word{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// Of --help and --version; unlike the table's flags every program has them. False: it is another.
+// Handles --help and --version, which unlike the table's flags every program has. False: it is
+// another flag.
 Result<bool> take_own(const Word& word, ParsedArgs& parsed) {
   const bool help = word.name == "help" || word.name == "h";
   const bool version = word.name == "version" || word.name == "v";

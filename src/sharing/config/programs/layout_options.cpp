@@ -13,7 +13,7 @@ namespace {
 constexpr int kMostDevices = 10'000;
 constexpr int kMostGpus = 100'000;
 
-// nullopt: no whole number. Of a larger one it is kMostDevices + 1.
+// nullopt: not an integer. A larger one becomes kMostDevices + 1.
 std::optional<int> count_of(std::string_view text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
