@@ -53,8 +53,8 @@ Result<std::string> read_to_end(int fd, const std::string& real, std::size_t max
   }
 }
 
-// Whether somebody has the file open for writing. A lease that is broken between the two calls
-// would send SIGIO, which ends a process; SIGURG is ignored unless somebody asks for it.
+// Whether a process has the file open for writing. If a lease is broken between the two calls,
+// SIGIO would end this process, so SIGURG is sent instead, which is ignored by default.
 std::optional<bool> has_writer(int fd) {
   if (::fcntl(fd, F_SETSIG, SIGURG) != 0) return std::nullopt;
   if (::fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {

@@ -131,7 +131,7 @@ Result<void> Watch::walk() {
   for (const auto& path : paths_) {
     auto walked = walk_path(path, found);
     if (walked) continue;
-    // Keep the old watches beside the new ones: too many reports are better than none.
+    // Keep the old watches in addition to the new ones: too many reports are better than none.
     for (auto& [wd, interest] : found) {
       interests_[wd].names.merge(interest.names);
       interests_[wd].any = interests_[wd].any || interest.any;

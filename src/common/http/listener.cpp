@@ -45,7 +45,7 @@ Result<Listener> listen_at(int family, const sockaddr* address, socklen_t length
   const int on = 1;
   const int off = 0;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  // Who is accepted has it too: else the end of an answer waits 40 ms for the peer's
+  // Accepted sockets inherit it. Without it the end of a response waits 40 ms for the peer's
   // acknowledgement of its beginning.
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   if (family == AF_INET6) {

@@ -37,8 +37,8 @@ using Time = std::chrono::steady_clock::time_point;
 
 // Between two looks for connections that have had their time.
 constexpr timeval kSweep{.tv_sec = 0, .tv_usec = 250'000};
-// libevent closes a connection that stands still for 50 s unless told otherwise. Ours are closed by
-// the sweep; this is for an answer that nobody reads.
+// libevent closes a connection that is idle for 50 s unless configured otherwise. Ours are closed
+// by the sweep; this is for a response that is never read.
 constexpr int kStandstillSeconds = 600;
 constexpr ev_ssize_t kMaxHeaderBytes = 16 << 10;
 
@@ -147,7 +147,7 @@ class Server::Impl {
   std::vector<std::function<void()>> tasks_;
   std::deque<Job> jobs_;
 
-  // Of the loop's thread. The order matters: connections end before what they refer to.
+  // Only used on the loop's thread. The order matters: connections end before what they refer to.
   std::map<Connection*, std::unique_ptr<Connection>> connections_;
   std::set<evhttp_request*> open_;  // a handler has them, or will
   std::size_t bytes_ = 0;           // of all requests that are arriving
@@ -168,7 +168,7 @@ Server::Impl::~Impl() {
     post([this] { event_base_loopbreak(base_.get()); });
     loop_.join();
   }
-  // Their connections may have gone, and then nobody else frees them.
+  // Their connections may be gone, and then nothing else frees them.
   for (auto* request : std::exchange(open_, {})) reply(request, {.status = 503, .body = "ending"});
   http_.reset();
   // What libevent frees later, it frees now: connections refer to this.

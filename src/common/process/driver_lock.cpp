@@ -28,7 +28,7 @@ struct flock of_byte(off_t byte, short type) {
   return lock;
 }
 
-// False: somebody else has it.
+// False: another process holds it.
 bool set(int fd, off_t byte, short type) {
   auto lock = of_byte(byte, type);
   return ::fcntl(fd, F_OFD_SETLK, &lock) == 0;
@@ -45,7 +45,7 @@ Result<Descriptor> open_lock(const std::filesystem::path& file) {
   return fd;
 }
 
-// A file that is closed after it was open for writing is told to whoever watches its folder.
+// Closing a file that was open for writing notifies the watchers of its folder.
 void tell_watchers(const std::filesystem::path& file) { (void)open_lock(file); }
 
 Result<void> write_text(int fd, const std::string& text) {
@@ -122,7 +122,7 @@ Result<std::shared_ptr<DriverPause>> DriverPause::take(const DriverRequest& requ
   return pause;
 }
 
-// Without the locks before watchers are told.
+// Releases the locks before watchers are notified.
 DriverPause::~DriverPause() {
   (void)set(fd_.get(), kUse, F_UNLCK);
   (void)set(fd_.get(), kWish, F_UNLCK);

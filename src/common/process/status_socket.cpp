@@ -124,7 +124,7 @@ void StatusSocket::serve(const std::stop_token& stop) {
     if (::poll(fds.data(), fds.size(), -1) < 0) continue;
     const Descriptor peer(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer.is_open()) continue;
-    // The answer fits into the socket's buffer: who does not read it holds up nobody.
+    // The answer fits into the socket's buffer, so a client that does not read it blocks no one.
     const auto text = answer();
     (void)::send(peer.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Of this process and test alone.
+// Unique to this process and test.
 std::string own(const char* name) { return std::string(name) + std::to_string(::getpid()); }
 
 TEST(StatusSocket, TellsTheTextAndTheAgeOfTheLastBeat) {

@@ -76,7 +76,7 @@ TEST(MigProfile, TheDriverMayHaveTheOtherName) {
 
 TEST(MigProfile, ANameThatCouldMeanTwoMeansNone) {
   auto two = geometry_of("a100-80gb");
-  two.profiles[2].name = "2g.21gb";  // beside 2g.20gb
+  two.profiles[2].name = "2g.21gb";  // next to 2g.20gb
   EXPECT_EQ(matched(two, "2g.20gb"), "2g.20gb");
   two.profiles[3].name = "2g.22gb";
   EXPECT_EQ(matched(two, "2g.21gb"), "2g.21gb");

@@ -128,7 +128,7 @@ TEST(MigTablesAndModels, AreOfTheSameGpus) {
   }
 }
 
-// Of what the search for places takes for granted.
+// Checks the assumptions of the search for places.
 TEST(MigTablesAndModels, TheTablesAgreeWithThemselves) {
   std::set<std::string_view> keys;
   for (const auto& model : mig_models()) {

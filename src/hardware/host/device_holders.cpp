@@ -13,7 +13,7 @@
 namespace tranche::host {
 namespace {
 
-constexpr std::size_t kLongestCommand = std::size_t{64} << 10U;  // bytes; a longer one is not told
+constexpr std::size_t kLongestCommand = std::size_t{64} << 10U;  // bytes; a longer one is omitted
 
 std::optional<pid_t> to_pid(std::string_view name) {
   pid_t pid = 0;

@@ -46,7 +46,7 @@ std::optional<std::string> shown(std::string_view device, ino_t inode) {
 std::optional<pid_t> holder_of(std::string_view locks, std::string_view device, ino_t inode) {
   const auto file = shown(device, inode);
   while (file && !locks.empty()) {
-    // "1: FLOCK ADVISORY WRITE 4711 00:17:9876 0 EOF"; of who waits for it "1: -> FLOCK ...".
+    // "1: FLOCK ADVISORY WRITE 4711 00:17:9876 0 EOF"; a waiting process is "1: -> FLOCK ...".
     const auto columns = columns_of(take_line(locks));
     if (columns.size() < 6 || columns[1] != "FLOCK" || columns[3] != "WRITE") continue;
     if (columns[5] != *file) continue;

@@ -112,7 +112,7 @@ Result<void> GpuReset::reset(const gpu::PciAddress& gpu) {
   auto judged = end ? judge_reset(*end) : Result<void>(std::unexpected(end.error()));
   if (judged) return {};
   auto error = std::move(judged).error();
-  // More output than fits: it ran, and nobody knows to which end.
+  // More output than fits: it ran, but with unknown result.
   if (error.code == Code::kInvalidArgument) error.code = Code::kUnavailable;
   return std::unexpected(std::move(error).with_context(context));
 }

@@ -69,7 +69,7 @@ TEST_F(HostTest, DisplayClassesOfNvidiaByAddress) {
   put_function("0000:3b:00.0", "0x10de\n", "0x030000\n");
   put_function("0000:0a:00.0", "0x10de\n", "0x030200\n");
   put_function("0000:0b:00.0", "0x10de\n", "0x068000\n");  // an NVSwitch
-  put_function("0000:0c:00.0", "0x8086\n", "0x030000\n");  // somebody else's
+  put_function("0000:0c:00.0", "0x8086\n", "0x030000\n");  // another vendor's
   put_function("0000:0d:00.0", "nonsense", "0x030200\n");
   put_function("not-an-address", "0x10de\n", "0x030200\n");
   EXPECT_THAT(read_host(fs, kMachineTypeFile).display_classes,

@@ -87,7 +87,7 @@ std::vector<Mount> own_mounts(const FsRoot& fs) {
 std::optional<Place> place_of(const std::vector<Mount>& mounts, const std::filesystem::path& path) {
   const Mount* nearest = nullptr;
   for (const Mount& mount : mounts) {
-    // Of two mounts on one point the later one hides the other, so equal lengths replace too.
+    // If two mounts are on one point the later one hides the other, so equal lengths replace too.
     if (!leads_to(mount.point, path)) continue;
     if (nearest == nullptr || mount.point.size() >= nearest->point.size()) nearest = &mount;
   }

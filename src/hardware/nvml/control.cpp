@@ -7,7 +7,7 @@
 namespace tranche::nvml {
 namespace {
 
-// Written by the task. After a hang the task may still write to it, so nobody reads it.
+// Written by the task. After a hang the task may still write to it, so it is not read.
 struct Answer {
   Return result = kSuccess;
   std::string failure;

@@ -112,7 +112,7 @@ class DeadlinePool::Batch {
   void relieve(TimePoint now) {
     moved_ = now;
     if (add_thread(shared_) || shared_->stuck.size() < shared_->threads) return;
-    // All threads are stuck and there can be no more, so nobody will take the waiting jobs.
+    // All threads are stuck and no more can be started, so nothing will run the waiting jobs.
     for (const auto& slot : slots_) {
       if (slot.job->state != Job::State::kQueued) continue;
       std::erase(shared_->queue, slot.job);

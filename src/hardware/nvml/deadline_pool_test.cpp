@@ -39,7 +39,7 @@ class Gate {
   int inside_ = 0;
 };
 
-// The deadline is so long that on a busy machine too a task that works is not taken for a hanging
+// The deadline is so long that even on a busy machine a working task is not mistaken for a hanging
 // one.
 constexpr DeadlinePool::Options kQuick = {.deadline = 1000ms, .stall = 10ms};
 

@@ -239,7 +239,7 @@ class DeviceReading {
     }
   }
 
-  // Once for each GPU and mode, and again while nobody tells where instances may begin.
+  // Once per GPU and mode, and again while the start positions are unknown.
   void read_geometry(bool same_mode) {
     if (known_ != nullptr) gpu_.mig_geometry = known_->mig_geometry;
     const auto& profiles = gpu_.mig_geometry.profiles;

@@ -115,7 +115,7 @@ Result<gpu::MigState> MigCalls::read() {
   return std::unexpected(std::move(error));
 }
 
-// Whoever asks has an instance to look at, so no profile at all is no answer.
+// The caller has an instance to look up, so no profile at all is not a valid answer.
 template <class Info, class Ask>
 Result<std::vector<MigCalls::Profile>> MigCalls::profiles_by(const char* function,
                                                              unsigned constants, const Ask& ask) {

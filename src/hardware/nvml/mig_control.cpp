@@ -8,7 +8,7 @@
 namespace tranche::nvml {
 namespace {
 
-// Written by the task. After a hang the task may still write to it, so nobody reads it.
+// Written by the task. After a hang the task may still write to it, so it is not read.
 template <class Value>
 struct MigAnswer {
   std::optional<Result<Value>> result;

@@ -16,7 +16,7 @@ constexpr std::size_t kMostProcesses = 512;
 
 using ListFunction = Function<Return(Device, unsigned*, ProcessInfo*)>;
 
-// False: the list, or somebody's memory in it, is not known.
+// False: the list, or the memory of a process in it, is unknown.
 bool add_processes(Calls& call, Device device, const ListFunction& newer, const ListFunction& older,
                    std::map<unsigned, std::uint64_t>& held) {
   const auto& function = newer.pointer != nullptr ? newer : older;
@@ -32,7 +32,7 @@ bool add_processes(Calls& call, Device device, const ListFunction& newer, const 
   return true;
 }
 
-// What is used, and by none of the processes; nullopt: nobody knows.
+// Used memory that belongs to none of the processes; nullopt: unknown.
 std::optional<Bytes> used_by_none(Calls& call, Device device, const Memory& memory) {
   const Api& api = call.api();
   std::map<unsigned, std::uint64_t> held;

@@ -29,7 +29,7 @@ std::string by_order(std::string_view reference, std::string_view function, std:
   return fmt::format("{}.compareTo({}('{}')) {} 0", reference, function, value, comparison.sign);
 }
 
-// What quantities and versions can do beside compareTo().
+// What quantities and versions support besides compareTo().
 bool is_fine(const CelComparison& comparison) {
   return !comparison.method.empty() || comparison.sign == "==" || comparison.sign == "!=";
 }

@@ -151,7 +151,7 @@ bool is_block(std::string_view line) {
 struct TextOfMap {
   std::string_view text;
   FileKind kind = FileKind::kNone;
-  // It says nothing, or has a version and no key of ours: a configuration beside others.
+  // It is empty, or has a version and no key of ours: a configuration among others.
   bool may_be_config = false;
   TextPlace place;
 };

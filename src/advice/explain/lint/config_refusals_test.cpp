@@ -89,7 +89,7 @@ TEST_P(Refused, IsAnErrorOfLintInTheSameWords) {
   } else if (is_known(text)) {
     expect_same_words(text, loaded.error().message());
   } else {
-    // Nobody can know that this is to be a configuration.
+    // It is impossible to know that this should be a configuration.
     EXPECT_FALSE(errors_of(lint_one(text)).empty()) << text;
   }
 }

@@ -152,7 +152,7 @@ void check_request(const Place& request, const Surroundings& around) {
   if (exactly) {
     exactly->check_keys({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess",
                          "tolerations", "capacity"});
-    // One part of it may stand here, and the other beside name.
+    // One part of it may be here, and the other next to name.
     if (!request.has("deviceClassName")) check_device_class(*exactly, around);
     check_parts(*exactly, around);
   }

@@ -277,7 +277,7 @@ std::size_t count_errors(const FileResult& result, bool corrected) {
   }));
 }
 
-// A corrected file needs no other correction, and what was wrong beside is wrong still.
+// A corrected file needs no further correction, and other errors remain.
 void expect_stable(const std::string& text, const std::string& name) {
   const auto first = lint_one(text);
   if (!first.corrected) return;
