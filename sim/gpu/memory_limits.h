@@ -50,7 +50,7 @@ class OwnLimits {
   bool empty() const { return entries_.empty(); }
   // Bytes that may still be taken; kNoMemoryLimit if unlimited.
   std::uint64_t room(const Simulation& sim) const;
-  // Of the nearest limit; only if not empty.
+  // The group of the nearest limit; only if not empty.
   CgroupMemory nearest(const Simulation& sim) const;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace tranche::sim::mps {
 
-// Of the GPU or the MIG device.
+// The UUID of the GPU or the MIG device.
 std::string uuid_of(const State& state, const UseTarget& device);
 // `name` is an ordinal or a UUID. nullopt: there is no such device.
 std::optional<std::uint32_t> ordinal_of(const State& state, const std::vector<UseTarget>& devices,

@@ -1,6 +1,6 @@
 #pragma once
-// The envelope of our stored files: one JSON object with the content under a key of its own, the
-// version of the format, and a checksum.
+// The envelope of our stored files: one JSON object with the content under its own key, the version
+// of the format, and a checksum.
 //
 //     {"checksum":"<FNV-1a, 64 bits, hex>","limits":{...},"version":"limits/v1"}
 //

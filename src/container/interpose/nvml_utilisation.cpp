@@ -85,7 +85,7 @@ class OwnSamples {
   static bool is_recent(const ProcessSample& sample, unsigned long long time) {
     return sample.time <= time && time - sample.time < kRecent;
   }
-  // Of its process, until `time`.
+  // The samples of its process, until `time`.
   bool is_last(unsigned i, unsigned long long time) const {
     for (unsigned j = 0; j < count_; ++j) {
       const ProcessSample& other = samples_[j];

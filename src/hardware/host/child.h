@@ -1,7 +1,7 @@
 #pragma once
-// Runs another program to its end, within a time limit. The program gets an empty signal mask, a
-// process group of its own, the three standard descriptors and no others, and exactly the
-// environment given here.
+// Runs another program to its end, within a time limit. The program gets an empty signal mask, its
+// own process group, the three standard descriptors and no others, and exactly the environment that
+// is named here.
 
 #include <chrono>
 #include <filesystem>

@@ -1,9 +1,9 @@
 #pragma once
-// gpu::ProcessReader over NVML. It reads the compute, MPS and graphics process lists of each
+// gpu::ProcessReader over NVML. It reads the lists of compute, MPS and graphics processes of each
 // device, on threads of the pool (nvml/deadline_pool.h), so that a device that hangs does not delay
-// the others. A MIG instance has a handle of its own. A process on several lists has the same
-// memory on each, so it counts once. Busy time comes from the driver's samples
-// (nvmlDeviceGetProcessUtilization); each sample covers a period of time.
+// the others. A MIG instance has its own handle. A process on several lists has the same memory on
+// each, so it counts once. How busy a process was comes from the driver's samples
+// (nvmlDeviceGetProcessUtilization); each sample stands for a period of time.
 //
 // Not thread-safe: one owner at a time. If the driver is unloaded, read() fails until it is back;
 // the same object then works again.

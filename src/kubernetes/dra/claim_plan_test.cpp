@@ -67,7 +67,7 @@ TEST(ClaimPlan, AShareOfEverythingIsTheWholeGpu) {
   EXPECT_FALSE(plan.devices[0].limits);
 }
 
-// Of 46068 MiB programs can use 45444. Claims from when the capacity was the GPU's size continue.
+// Programs can use 45444 of 46068 MiB. Claims from when the capacity was the GPU's size continue.
 TEST(ClaimPlan, TheWholeIsWhatProgramsCanHave) {
   const auto machine = test::machine_of({test::l20(0).reserved_mib(624)});
   const auto part_of = [&](std::uint64_t mib, int percent) {

@@ -2,10 +2,10 @@
 // The API server over HTTPS: the adapter of cluster::Objects.
 //
 // Each call borrows a connection from a small pool of idle ones, and reads its answer into memory
-// up to a limit. A watch has a connection of its own and holds one event at a time. A request that
-// is safe to repeat is sent again within the call's deadline: a read, or a request that the server
-// refused before processing it (429, and 503 with Retry-After). Credential files are read again
-// when they have changed, and once when the server answers 401.
+// up to a limit. A watch has its own connection and holds one event at a time. A request that does
+// no harm when it is sent twice is sent again within the call's deadline: a read, or a request that
+// the server refused before it began (429, and 503 with Retry-After). Credential files are read
+// again when they have changed, and once when the server answers 401.
 //
 // Thread-safe. Starts no thread.
 

@@ -1,7 +1,7 @@
 #pragma once
 // Measured times and their percentiles. Up to kKept times, all are kept and percentiles are exact.
-// Of more times an even sample is kept (reservoir sampling with a fixed seed, so the same times
-// always give the same figures). Count, mean and maximum are always those of all times.
+// Beyond that an even sample is kept (reservoir sampling with a fixed seed, so the same times
+// always give the same figures). Count, mean and maximum always cover all times.
 
 #include <cstdint>
 #include <random>

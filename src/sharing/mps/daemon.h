@@ -1,13 +1,13 @@
 #pragma once
 // An MPS control daemon as a value: its GPUs, and the limits of its clients.
 //
-// A daemon knows the GPUs by NVML's index. If its resource has only some of the machine's GPUs, the
-// daemon sees only these (CUDA_VISIBLE_DEVICES). Its server opens every GPU that it sees, and a GPU
-// in exclusive mode belongs to one server. CUDA then numbers the visible GPUs from 0.
+// A daemon knows the GPUs by NVML's index. If its resource has only some of the machine's GPUs,
+// the daemon sees only these (CUDA_VISIBLE_DEVICES). Its server opens every GPU that it sees, and
+// a GPU in exclusive mode belongs to one server. CUDA then numbers the visible GPUs from 0.
 //
-// tranche.mps.protocol selects the protocol of the daemon (mps/protocol.h). With some protocols the
-// daemon has one server, `shared`, with namespaces: folders below `pipe`, of which each container
-// has one. With static SM partitions each tranche has multiprocessors of its own
+// tranche.mps.protocol selects the protocol of the daemon (mps/protocol.h). With some protocols
+// the daemon has one server, `shared`, with namespaces: folders below `pipe`, of which each
+// container has one. With static SM partitions each tranche has its own multiprocessors
 // (mps/partitions.h).
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace tranche::offer {
 std::string kernel_objection(const gpu::Machine& machine, const Device& device);
 
 struct EnforcerFacts {
-  bool is_own_instance = false;  // each tranche is a GPU instance of its own
+  bool is_own_instance = false;  // each tranche is its own GPU instance
   bool by_kernel = false;        // the driver can enforce limits on the device
   bool by_mps = false;           // it is served by an MPS server that limits its clients
 };

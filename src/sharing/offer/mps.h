@@ -83,9 +83,9 @@ MpsClient mps_client(const std::string& resource, const MpsService& service,
                      const std::string& mps_root, std::span<const DeviceLimits> parts);
 
 // Adds CUDA_MPS_PIPE_DIRECTORY and the mounts of the pipe folder and of /dev/shm, as NVIDIA's
-// plugin does. A container with a part of its own also gets the two variables that lower the
-// daemon's defaults. Adds nothing when MPS does not share the resource, or when `ids` are whole
-// devices. `mps_root`: the folder on the host.
+// plugin does. A container with its own part also gets the two variables that lower the daemon's
+// defaults. Adds nothing when MPS does not share the resource, or when `ids` are whole devices.
+// `mps_root`: the folder on the host.
 //
 // With offer.mps.namespaces the folder is that of the container's namespace. Of the two variables
 // only the memory limit is set, for devices whose part is smaller than the namespace's. With static

@@ -30,7 +30,7 @@ class FileLinter {
     std::erase_if(documents, [](const yaml::Document& one) { return is_blank(one.root); });
     const auto kind = documents.empty() ? FileKind::kNone : kind_of_file(documents[0].root);
     if (kind != FileKind::kNone) {
-      // Of several documents its readers only take the first, and say so.
+      // Readers take only the first of several documents, and say so.
       ++result.documents;
       check_file(file_.text, kind, {}, report_);
     } else {
