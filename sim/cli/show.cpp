@@ -33,7 +33,7 @@ std::string pci_text(const PciAddress& pci) {
 
 Json instance_or_null(std::uint32_t id) { return id == kNone ? Json() : Json(id); }
 
-// Percent of the GPU: what it declared (occupy), else what its kernels took of the last window.
+// Percent of the GPU: the declared load (occupy), else the kernels' time in the last window.
 std::uint32_t util_percent(const LiveUse& live, const WindowLoad& load) {
   if (const auto declared = live.use->declared_permille.load(); declared > 0) return declared / 10;
   const auto found = std::ranges::find(load.processes, live.pid, &ProcessLoad::pid);

@@ -189,8 +189,8 @@ class Tree {
                    kNotSimulated);
   }
 
-  // A copy of what was built under sim/, else `placeholder`: a file is there, as a CDI spec wants
-  // it.
+  // A copy of what was built under sim/, else `placeholder`: a file exists, as a CDI spec
+  // requires.
   Result<void> install(const fs::path& path, const std::string& built,
                        std::string_view placeholder) {
     TRY(root_.make_directories(path.parent_path()));

@@ -63,7 +63,8 @@ std::optional<std::vector<std::span<std::byte>>> AddressSpace::bytes(std::uint64
     parts.emplace_back(range->bytes() + offset, length);
     if (length < size) {
       const Range* const next = find(address + length);
-      // Registered memory may go on in memory that is not; only mappings make one of several.
+      // Registered memory may continue in unregistered memory; only mappings merge several into
+      // one.
       if (next == nullptr && range->is_host()) {
         parts.back() = {parts.back().data(), size};
         return parts;

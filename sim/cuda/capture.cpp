@@ -229,7 +229,7 @@ CUresult capture_info(const char* name, DefaultStream zero, CUstream handle, con
   });
 }
 
-// Nodes by handle; false: one of them is none.
+// Nodes by handle; false: one of them is invalid.
 bool find_nodes(Call& call, const CUgraphNode* handles, std::size_t count,
                 std::vector<NodePtr>& out) {
   for (std::size_t i = 0; i < count; ++i) {

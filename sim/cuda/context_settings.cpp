@@ -16,7 +16,7 @@ constexpr int kHighestPriority = -5;
 // In force when a context begins, and part of its memory then.
 const std::array<std::size_t, 3> kFirst = Context::kFirstSizes;
 
-// Block by block: what is there is kept until the larger one is.
+// Block by block: the current one is kept until the larger one exists.
 CUresult grow(Context& context, CUlimit which, std::uint64_t bytes) {
   auto& held = context.grown[which];
   const std::uint64_t has = held ? held->size() : 0;

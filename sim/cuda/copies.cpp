@@ -14,7 +14,7 @@ namespace {
 using Parts = std::vector<std::span<std::byte>>;
 
 constexpr std::uint64_t kDeviceBytesPerUs = 1'000'000;  // 1 TB/s, invented
-constexpr std::uint64_t kShortest = 1000;               // ns; what is shorter takes no time
+constexpr std::uint64_t kShortest = 1000;               // ns; anything shorter takes no time
 
 // PCI Express as it is in practice: four fifths of the lanes' rate.
 std::uint64_t bus_bytes_per_us(const Model& model) {

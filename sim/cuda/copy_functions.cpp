@@ -24,7 +24,7 @@ CUresult later(const char* function, DefaultStream zero, CUdeviceptr to, CUdevic
   });
 }
 
-// Several copies, one after the other; what they are allowed beyond that is not used.
+// Several copies, one after another; the permitted reordering is not used.
 CUresult batch(const char* function, DefaultStream zero, const CUdeviceptr* to,
                const CUdeviceptr* from, const std::size_t* sizes, std::size_t count,
                std::size_t* failed, CUstream handle) {

@@ -1,4 +1,4 @@
-// Devices: what they are called, how large they are, where they sit.
+// Devices: their names, sizes and places.
 
 #include <algorithm>
 

@@ -31,7 +31,7 @@ bool is_forked() {
          (own != nullptr && !own->load(std::memory_order_relaxed));
 }
 
-// Where the kernel cannot empty it (before Linux 4.14), pthread_atfork alone tells.
+// If the kernel cannot clear it (before Linux 4.14), only pthread_atfork notifies.
 void watch_for_forks() {
   constexpr std::size_t kPage = 4096;
   void* const page =
@@ -63,7 +63,7 @@ CUresult to_cuda(std::uint32_t nvml_error) {
                                              : CUDA_ERROR_NO_DEVICE;
 }
 
-// A client sees what its server has, of what it may see.
+// A client sees those of its server's devices that it may see.
 CUresult join_mps(Driver& driver, std::vector<UseTarget>& targets) {
   const CUresult connected = driver.mps.connect(*driver.sim, driver.slot);
   if (connected != CUDA_SUCCESS || !driver.mps.is_client()) return connected;

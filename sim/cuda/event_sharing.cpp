@@ -42,7 +42,7 @@ std::optional<SharedEventId> unpack(const Device& device, const CUipcEventHandle
   return handle.event;
 }
 
-// May a context on `device` wait for what is recorded there?
+// Whether a context on `device` may wait for what is recorded there.
 bool can_reach(const Driver& driver, const Device& device, const UseTarget& there) {
   return std::ranges::any_of(driver.devices, [&](const auto& one) {
     const bool is_there =

@@ -146,7 +146,7 @@ void Executor::pop(Stream& stream, std::uint64_t end_ns) {
   if (op->settle) std::exchange(op->settle, nullptr)();
 }
 
-// The head stands in a lane: it and those behind it there are over as far as the lane got.
+// The head is in a lane: it and the following ones there are over as far as the lane got.
 bool Executor::finish_in_lane(Stream& stream) {
   const auto context = stream.context.lock();
   if (!context) return false;
@@ -195,7 +195,7 @@ bool Executor::finish(Lock& lock, Stream& stream) {
   return moved;
 }
 
-// The head is over: what it chose stands in its place. Nothing behind it was handed on yet.
+// The head is over: the work that it chose replaces it. Nothing after it was submitted yet.
 void Executor::branch(Stream& stream) {
   const OpPtr op = stream.ops.front();
   const std::vector<OpPtr> chosen = op->next();

@@ -1,4 +1,4 @@
-// Functions: what is known of them, and how many blocks of them fit.
+// Functions: their attributes, and how many blocks of them fit.
 
 #include <algorithm>
 

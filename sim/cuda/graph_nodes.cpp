@@ -6,7 +6,7 @@
 namespace tranche::sim::cuda {
 namespace {
 
-// The nodes named as dependencies. False: one is none of this graph.
+// The nodes named as dependencies. False: one is not in this graph.
 bool find_after(Call& call, const GraphPtr& graph, const CUgraphNode* handles, std::size_t count,
                 std::vector<Node*>& out) {
   for (std::size_t i = 0; i < count; ++i) {

@@ -71,7 +71,7 @@ CUresult give(const char* text, const char** out) {
 
 }  // namespace
 
-// The first version fails for what it does not find; the second says so in a word.
+// The first version fails if it finds nothing; the second returns a status.
 CUDA_API CUresult cuGetProcAddress(const char* name, void** function, int version,
                                    unsigned long long flags) {
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -24,7 +24,7 @@ CUresult load(const char* function, CUmodule* out, const void* image, const JitO
   });
 }
 
-// With a zero at its end, as PTX in memory has it.
+// With a terminating zero, like PTX in memory.
 std::optional<std::string> read_file(const char* path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;

@@ -105,7 +105,7 @@ CUresult MpsClient::end(std::uint32_t error) {
   return static_cast<CUresult>(ended_.load());
 }
 
-// What the server says unasked, or its end.
+// The server's unrequested message, or its end.
 CUresult MpsClient::hear(const Packet& packet) {
   const auto words = split_words(packet.text);
   const bool says_why = words.size() == 2 && words[0] == "error";

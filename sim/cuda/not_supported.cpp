@@ -1,5 +1,6 @@
-// A body for every function of the driver that has none in this folder: a weak one, which gives way
-// to the real one. So whatever NVIDIA's driver exports is there, and what is not simulated says so.
+// A body for every driver function that has none in this folder: a weak symbol, which the real one
+// replaces. So everything that NVIDIA's driver exports exists, and what is not simulated reports
+// that.
 
 #include "sim/cuda/abi.h"
 

@@ -11,7 +11,7 @@ std::uint64_t Overlap::place(const Kernel& kernel, std::uint64_t executed) {
   return begin + kernel.length;
 }
 
-// Room is gained at ends alone.
+// Room only becomes free at ends.
 std::uint64_t Overlap::begin_of(const Kernel& kernel, std::uint64_t earliest) const {
   std::vector<std::uint64_t> begins = {earliest};
   for (const Piece& piece : pieces_) {

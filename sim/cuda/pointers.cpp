@@ -16,7 +16,7 @@ CUresult put(const T& value, void* out) {
 
 bool is_device_memory(const Range& range) { return range.host == nullptr; }
 
-// INVALID_VALUE for what this kind of memory has not got.
+// INVALID_VALUE for attributes that this kind of memory lacks.
 CUresult attribute(const Range& range, CUpointer_attribute which, CUdeviceptr address, void* out) {
   const ContextPtr context = range.context.lock();
   switch (which) {

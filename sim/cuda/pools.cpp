@@ -32,7 +32,7 @@ std::optional<Piece> take_fresh(Call& call, Pool& pool, std::size_t size) {
   return pool.heap.take(size);
 }
 
-// The free was reached: what is still pending is given back.
+// The free was reached: returns what is still pending.
 void finish_free(Driver& driver, const PoolPtr& pool, std::uint64_t range) {
   const auto pending = std::ranges::find(pool->pending, range, &Pool::Pending::range);
   if (pending == pool->pending.end()) return;

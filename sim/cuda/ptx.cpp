@@ -207,7 +207,7 @@ class Parser {
   Result<Data> data() {
     Data found;
     std::uint32_t element = 0;
-    bool is_pointer = false;  // what is aligned then is what it points to
+    bool is_pointer = false;  // then the alignment is that of its target
     while (next() && token_ != "," && token_ != ")" && token_ != ";" && token_ != "=") {
       is_pointer = is_pointer || token_ == ".ptr";
       if (token_ == ".attribute") {

@@ -205,7 +205,7 @@ class Runner {
     return CUDA_SUCCESS;
   }
 
-  // What comes behind it waits for a marker, which stands there until all bodies are over.
+  // What follows it waits for a marker, which stays until all bodies are over.
   CUresult operator()(const ConditionalWork& work) {
     const ContextPtr context = stream_->context.lock();
     for (const GraphPtr& body : work.bodies) make_body_resident(call_, context->device, *body);

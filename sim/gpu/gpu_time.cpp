@@ -82,7 +82,7 @@ bool is_of(const Turns& turns, const UseTarget& target) {
 
 }  // namespace
 
-// Holds the device's lock; what it changed is published at its end.
+// Holds the device's lock; changes are published at its end.
 class GpuTime::Transaction {
  public:
   explicit Transaction(const GpuTime& time)

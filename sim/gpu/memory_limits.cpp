@@ -33,7 +33,7 @@ std::set<pid_t> members_of(const fs::path& cgroup) {
   std::set<pid_t> members;
   add_members(cgroup, members);
   std::error_code error;
-  // Groups come and go: what is gone has no members.
+  // Groups come and go: a removed one has no members.
   for (auto at = fs::recursive_directory_iterator(cgroup, error);
        !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     std::error_code ignored;

@@ -174,7 +174,7 @@ void remove_lane(Timeline& timeline, std::uint64_t id, TimelineSink& sink) {
   const auto index = static_cast<std::uint32_t>(lane - timeline.lanes);
   std::copy(lane + 1, timeline.lanes + timeline.lane_count, lane);
   timeline.lane_count -= 1;
-  // The turn goes on behind the one that is gone, or at once when it was his.
+  // The turn continues after the removed lane, or at once if it was that lane's.
   if (timeline.turn == index) timeline.slice_end_ns = timeline.now_ns;
   if (timeline.turn >= index && timeline.lane_count > 0) {
     timeline.turn = (timeline.turn + timeline.lane_count - 1) % timeline.lane_count;

@@ -35,7 +35,7 @@ std::string pid_namespace_of(pid_t pid) {
 
 // The server's process: the same program under another name, with its two sockets.
 [[noreturn]] void become_server(int socket, int log, const std::string& devices, bool echo) {
-  // Not by dup2 alone: a descriptor that is in its place already would stay close-on-exec.
+  // Not only by dup2: a descriptor that is already in its place would stay close-on-exec.
   const int daemon = ::fcntl(socket, F_DUPFD_CLOEXEC, kLogFd + 1);
   const int file = ::fcntl(log, F_DUPFD_CLOEXEC, kLogFd + 1);
   ::dup2(daemon, kDaemonFd);
@@ -290,7 +290,7 @@ void Daemon::place(Peer& client) {
 }
 
 void Daemon::hand_over(Peer& client, ServerRecord& server) {
-  // A namespace takes nothing from its server, and is not held by what that has.
+  // A namespace inherits nothing from its server, and is not bounded by the server's limits.
   const std::string text =
       fmt::format("client {} {} {} {} {} {} {}", client.slot, client.pid, client.uid,
                   pid_namespace_of(client.pid), client.space.empty() ? "server" : "own",

@@ -104,7 +104,7 @@ Answer Daemon::about_named_server(const std::vector<std::string>& words) {
   return refuse(fmt::format("server: unknown verb '{}' here", word_at(words, 1)));
 }
 
-// Its default namespace: what the server's own process says to those who come to no other.
+// Its default namespace: what the server's own process tells clients of no other namespace.
 Answer Daemon::set_server(NamedServer& server, const std::vector<std::string>& words) {
   const std::string wrong = take_limits(words, server.limits, server.memory);
   if (!wrong.empty()) return refuse("server set: " + wrong);
@@ -266,8 +266,8 @@ Answer Daemon::list_partitions() {
   return list;
 }
 
-// What it has of each GPU whose multiprocessors are partitioned, "gpu:permille,..."; "-": all is as
-// without partitions.
+// The part of each GPU with partitions, "gpu:permille,..."; "-": none has
+// any.
 std::string Daemon::partitions_of(const Peer& client) const {
   std::string text;
   for (const UseTarget& device : devices_) {

@@ -145,7 +145,7 @@ void leave_terminal() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing.get(), fd);
 }
 
-// In the daemon's own process. `tell` hears "0" once it answers, else what is wrong.
+// In the daemon's own process. `tell` receives "0" once it answers, else the error.
 int be_daemon(const CommandLine& line, const std::shared_ptr<Simulation>& sim, OwnedFd lock,
               const std::function<void(std::string_view)>& tell) {
   auto log = open_log(line.daemon.foreground);
@@ -169,7 +169,7 @@ int start_in_background(const CommandLine& line, const std::shared_ptr<Simulatio
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return give_up("pipe: no more descriptors");
   const OwnedFd from(ends[0]);
   OwnedFd to(ends[1]);
-  // The folders named relative to here stay what they are.
+  // Folders named relative to the current one stay valid.
   ::setenv("CUDA_MPS_PIPE_DIRECTORY", mps_pipe_folder().c_str(), 1);
   ::setenv("CUDA_MPS_LOG_DIRECTORY", log_folder().c_str(), 1);
   const pid_t child = ::fork();

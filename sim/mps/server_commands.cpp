@@ -112,7 +112,7 @@ Answer Server::terminate(const std::string& pid) {
   }
   if (!client) return refuse(fmt::format("Couldn't find client {}", pid));
   log_.line("Server", fmt::format("Terminating client {{PID: {}}}", client->pid));
-  // First what keeps it from asking for more, then what it has.
+  // First keep it from asking for more, then end its work.
   send_packet(client->connection.get(), fmt::format("error {}", kMpsClientTerminated));
   end_work(*sim_, *client->slot, client->holder);
   drop_client(client);

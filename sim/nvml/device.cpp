@@ -1,4 +1,4 @@
-// Finding devices, and what they are.
+// Finding devices, and their properties.
 
 #include <cstdio>
 #include <cstdlib>

@@ -85,7 +85,7 @@ std::uint32_t generation_of(const Gpu& gpu, std::uint32_t gpu_instance,
   return instance.generation * 31 + instance.compute[compute_instance].generation;
 }
 
-// Fills `out` when `handle` is one of ours and what it names is there.
+// Fills `out` if `handle` is one of ours and its object exists.
 bool decode(const void* handle, detail::HandleKind kind, Device& out) {
   const auto value =
       static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));  // NOLINT

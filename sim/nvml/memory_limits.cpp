@@ -11,7 +11,8 @@ namespace {
 
 static_assert(kNoMemoryLimit == NVML_DEVICE_MEMORY_LIMIT_MAX);
 
-// An older driver's library has no such function, and a GPU in MIG mode none of the service.
+// An older driver's library has no such function, and a GPU in MIG mode does not support the
+// service.
 template <class Answer>
 nvmlReturn_t on_limitable(std::string_view function, nvmlDevice_t handle, bool arguments_given,
                           Answer answer) {

@@ -12,8 +12,8 @@
 namespace tranche::sim {
 namespace {
 
-// Processes out of sight (another pid namespace) have no pid to tell: they are left out, as the
-// driver leaves them out of a container's list. Several uses by one process are one line.
+// Invisible processes (in another pid namespace) have no pid to report: they are omitted, as the
+// driver does in a container's list. Several uses by one process are one entry.
 std::vector<nvmlProcessInfo_v2_t> list_processes(const Device& device, UseKind kind) {
   std::vector<nvmlProcessInfo_v2_t> list;
   for (const LiveUse& live : live_uses(device.sim(), device.gpu)) {

@@ -80,7 +80,7 @@ std::string short_flag(std::string_view flag) {
   return std::string(flag);
 }
 
-// An argument after "mig"; false: it is none of its own.
+// An argument after "mig"; false: it is not one of its own.
 bool read_mig_argument(std::span<char*> arguments, std::size_t& at, Options& options) {
   const std::string flag = short_flag(arguments[at]);
   if (flag == "-i" || flag == "--id" || !flag.starts_with("-")) return false;

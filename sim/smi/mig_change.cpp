@@ -17,7 +17,7 @@ std::string_view bare(std::string_view name) {
   return name.starts_with("MIG ") ? name.substr(4) : name;
 }
 
-// The profile of a number or a name; nullptr: there is none.
+// The profile for a number or a name; nullptr: there is none.
 template <class Profile>
 const Profile* find(const std::vector<Profile>& profiles, std::string_view wish) {
   const auto id = read_number<unsigned>(std::string(wish));

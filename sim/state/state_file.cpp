@@ -143,8 +143,8 @@ Result<State*> open_made(int fd, const OpenOptions& options) {
   return state;
 }
 
-// Where a whole node, or a container of it, plays a machine: what is started there later (kubectl
-// exec) finds it without the environment.
+// For a whole node, or a container of it, that plays a machine: programs started there later
+// (kubectl exec) find it without the environment.
 constexpr const char* kOwnState = "/run/tranche-sim/state";
 
 }  // namespace

@@ -33,7 +33,7 @@ unsigned hex4(std::string_view digits) {
 bool is_high_surrogate(unsigned code) { return code >= 0xD800 && code <= 0xDBFF; }
 bool is_low_surrogate(unsigned code) { return code >= 0xDC00 && code <= 0xDFFF; }
 
-// `number` is written as JSON has it. What is too small for a double is nearly 0.
+// `number` is in JSON syntax. A value too small for a double is nearly 0.
 bool fits_double(std::string_view number) {
   double value = 0;
   if (std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc()) {
@@ -162,7 +162,7 @@ class Checker {
     }
     return true;
   }
-  // After an escape that stands for `code`: what must follow it.
+  // After an escape for `code`: what must follow it.
   bool pair(unsigned code) {
     if (is_low_surrogate(code)) return bad("half of a pair of surrogates");
     if (!is_high_surrogate(code)) return true;
@@ -286,7 +286,7 @@ std::pair<unsigned, std::size_t> unicode_escape(std::string_view rest) {
   return {0x10000 + ((high - 0xD800) << 10U) + (low - 0xDC00), 10};
 }
 
-// The string that a checked JSON string stands for; `quoted` includes the quotes.
+// The string that a validated JSON string represents; `quoted` includes the quotes.
 std::string unquote(std::string_view quoted) {
   const auto inner = quoted.substr(1, quoted.size() - 2);
   std::string out;

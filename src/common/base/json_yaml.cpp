@@ -19,7 +19,7 @@ void write_items(const View& array, std::size_t indent, std::string& text) {
   }
 }
 
-// What stands behind "key:".
+// The text after "key:".
 void write_value(const View& value, std::size_t indent, std::string& text) {
   if (!value.elements().empty()) {
     text += '\n';
@@ -32,7 +32,7 @@ void write_value(const View& value, std::size_t indent, std::string& text) {
   }
 }
 
-// One a line; the first goes on the line that `text` ends with.
+// One per line; the first continues the line that `text` ends with.
 void write_members(const View& object, std::size_t indent, std::string& text) {
   bool is_first = true;
   for (const auto& member : object.members()) {

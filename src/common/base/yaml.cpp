@@ -230,7 +230,7 @@ std::optional<std::int64_t> whole_float(std::string_view text) {
   return static_cast<std::int64_t>(value);
 }
 
-// Control characters, NUL among them, and what is no UTF-8: none is text in YAML.
+// Control characters, including NUL, and invalid UTF-8: neither is text in YAML.
 Result<void> check_text(std::string_view text, std::string_view name) {
   int line = 1;
   for (std::size_t at = 0; at < text.size();) {
@@ -247,7 +247,7 @@ Result<void> check_text(std::string_view text, std::string_view name) {
   return {};
 }
 
-// Runs `read`, and makes an error of what it throws.
+// Runs `read`, and converts its exceptions to errors.
 template <class Read>
 Result<void> guarded(std::string_view name, const Read& read) {
   const auto refuse = [&](int line, std::string_view what) {
@@ -264,7 +264,7 @@ Result<void> guarded(std::string_view name, const Read& read) {
   return {};
 }
 
-// Where the stream goes on with what is not read; 0: nothing but empty documents follows.
+// Where the unread part of the stream begins; 0: only empty documents follow.
 int next_line(YAML::Parser& parser, std::size_t nodes) {
   try {
     for (;;) {

@@ -69,7 +69,7 @@ TEST(Yaml, WhatSaysNothing) {
       {"!!null ''", true},
       {"version:\nsharing:\n#  timeSlicing:\n", true},
       {"{sharing: {}, flags: ~}", true},
-      // The first document alone is read.
+      // Only the first document is read.
       {"---\n# nothing\n---\nversion: v1\n", true},
       {"version: v1", false},
       {"version: ''", false},

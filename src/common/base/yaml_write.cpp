@@ -61,7 +61,7 @@ std::string inline_of(const Node& node, std::size_t indent) {
   return node.kind == Kind::kSequence ? "[]" : scalar_of(node, indent);
 }
 
-// Writes the lines of a map or list that is not empty. The first one goes on where `out` ends.
+// Writes the lines of a non-empty map or list. The first one continues where `out` ends.
 void write_lines(const Node& node, std::size_t indent, std::string& out) {
   bool is_first = true;
   const auto begin = [&] {

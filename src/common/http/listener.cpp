@@ -34,7 +34,7 @@ std::uint16_t port_of(int socket) {
   sockaddr_storage bound{};
   socklen_t length = sizeof(bound);
   if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length) != 0) return 0;
-  // The port stands at the same place in both forms.
+  // The port is at the same place in both forms.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 

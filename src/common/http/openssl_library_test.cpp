@@ -29,7 +29,7 @@ void expect_nothing_works() {
   EXPECT_EQ(openssl_function("SSL_connect"), nullptr);
 }
 
-// A library stays loaded, so this starts the program anew, with one that is none.
+// A library stays loaded, so this restarts the program with an invalid one.
 TEST(OpensslLibrary, OneThatIsMissingIsAnError) {
   if (std::getenv(kWithout) != nullptr) return expect_nothing_works();
   const test::TempDir dir;

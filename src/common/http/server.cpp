@@ -94,7 +94,7 @@ void reply(evhttp_request* request, const Response& response) {
 
 }  // namespace
 
-// The loop's thread owns all of libevent's and OpenSSL's objects; others hand it tasks.
+// The loop's thread owns all of libevent's and OpenSSL's objects; others post tasks to it.
 class Server::Impl {
  public:
   Impl(Options options, Handler handler)

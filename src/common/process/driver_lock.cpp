@@ -94,7 +94,7 @@ void DriverUser::end() {
 }
 
 Result<std::string> DriverUser::wish() const {
-  // Opened anew, because each open file has a place of its own where it is read.
+  // Opened again, because each open file has its own read position.
   return FsRoot().read(file_);
 }
 

@@ -25,14 +25,14 @@ std::optional<Followed> follow_first_link(const FsRoot& driver, const path& way)
       walked /= *part;
       continue;
     }
-    auto next = walked / *target;  // an absolute target replaces what was walked
+    auto next = walked / *target;  // an absolute target replaces the path so far
     for (++part; part != way.end(); ++part) next /= *part;
     return Followed{next.lexically_normal(), target->starts_with('/')};
   }
   return std::nullopt;
 }
 
-// The host's path as the driver root has it; nullopt: it is elsewhere.
+// The host's path as seen in the driver root; nullopt: it is elsewhere.
 std::optional<path> below(const path& driver_on_host, const path& way) {
   const auto rest = way.lexically_relative(driver_on_host);
   if (rest.empty() || *rest.begin() == "..") return std::nullopt;

@@ -43,7 +43,7 @@ std::vector<FileIdentity> stamp_of(const DriverRoots& roots, const DriverFiles& 
   for (const char* folder : {"/dev", "/dev/dri", "/dev/nvidia-caps", "/dev/infiniband"}) {
     stamp.push_back(followed(roots.dev.resolve(folder)));
   }
-  // What is in the file is not asked for, nor what is in a folder that is mounted whole.
+  // The content of files is not compared, nor that of folders that are mounted whole.
   for (const auto& path : paths) {
     auto identity = followed(roots.driver.resolve(path));
     identity.changed_s = identity.changed_ns = 0;

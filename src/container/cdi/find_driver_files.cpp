@@ -133,8 +133,8 @@ Result<DrmFiles> drm_files_of(const DriverRoots& roots, const gpu::PciAddress& a
   return drm;
 }
 
-// The file in the first of the folders that has it; nullopt: none has. Links that lead to nothing
-// are noted then.
+// The file in the first of the folders that has it; nullopt: none has. Also records dangling
+// links.
 std::optional<std::string> find_in(const DriverRoots& roots,
                                    std::span<const std::string_view> folders, std::string_view name,
                                    std::vector<std::string>& dangling) {

@@ -291,7 +291,7 @@ TEST_F(DriverFilesTest, TheMajorNumberOfCapabilities) {
   EXPECT_EQ(find().caps_major, 237U);
 }
 
-// A device node that every machine has stands in for a GPU's.
+// A device node that every machine has represents a GPU's.
 TEST_F(DriverFilesTest, NumbersOfACharacterDevice) {
   link("/dev/nvidia0", "/dev/null");
   const auto numbers = find().nodes.at("/dev/nvidia0");

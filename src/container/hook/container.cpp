@@ -18,7 +18,7 @@ std::unexpected<Error> refuse(std::string_view what, std::string_view why) {
 }
 
 State read_state(const json::Fields& state) {
-  // as_int() refuses a number that is no integer; 0 stands for that.
+  // as_int() refuses a number that is not an integer; 0 represents that.
   const auto told = state.view().find("pid");
   const auto pid = told ? told->as_int().value_or(0) : 0;
   if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) state.refuse("it has no process yet");

@@ -68,7 +68,7 @@ Result<std::string> read_file(int fd) {
   return text;
 }
 
-// What stands behind the part that was read is not known, and is not nothing.
+// The rest of the file is unknown, but not empty.
 void add_unread(std::string& names) {
   constexpr std::string_view kUnread = " (what follows 64 KiB is not read)";
   static_assert(kUnread.size() < limit::kLongestPreload);

@@ -1,4 +1,4 @@
-// Arrays: the driver says nowhere what one takes, so it is computed from what was asked for.
+// Arrays: the driver does not report their size, so it is computed from the requested shape.
 
 #include "interpose/arrays.h"
 

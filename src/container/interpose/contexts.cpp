@@ -124,7 +124,7 @@ void ContextState::keep_time(std::uint64_t now) {
     next_since_ = now;
   }
   if (driver.cuEventQuery(next_) != kSuccess) return;
-  // It happened between its recording and now. What the old reference says holds, within that.
+  // It happened between its recording and now. Within that, the old reference is right.
   std::uint64_t time = now;
   if (reference_ != nullptr) {
     time = reference_time_ + between(reference_, next_);

@@ -23,8 +23,8 @@ constexpr int kNvmlFunctionNotFound = 13;
 int no_such_function() { return kNotInitialized; }
 int no_such_nvml_function() { return kNvmlFunctionNotFound; }
 
-// What stands in a table until the library is bound. A program that is linked with the driver looks
-// nothing up, so its first call may be of any function.
+// The initial content of a table until the library is bound. A program linked with the driver makes
+// no lookups, so its first call may be of any function.
 template <auto Member, class Function>
 struct FirstCall;
 template <class... A, int (*Driver::*Member)(A...)>
@@ -98,7 +98,7 @@ const Binding kNvml[] = {
 #undef NVML
 
 // Open addressing by address; written under `binding`, read by any thread: the value first. Small,
-// for what is touched of it is a program's start: several addresses of each function would fit.
+// because touching it is part of a program's start: several addresses of each function would fit.
 constexpr size_t kHooks = 1024;
 std::atomic<void*> hooked_addresses[kHooks];
 std::atomic<std::uint32_t> hooks[kHooks];  // how far behind our beginning the function is
@@ -133,7 +133,7 @@ void remember(void* address, void* ours) {
   }
 }
 
-// `inside`: any function of the library. `missing` answers for what it does not have.
+// `inside`: any function of the library. `missing` is used for functions that it lacks.
 template <size_t N>
 void bind(const Binding (&bindings)[N], const void* inside, int (*missing)()) {
   const Object library = object_of(inside);
@@ -145,8 +145,8 @@ void bind(const Binding (&bindings)[N], const void* inside, int (*missing)()) {
   }
 }
 
-// `symbol` of the library under its own name when it is loaded already; else of what the program
-// has in hand, or is linked with under another name.
+// `symbol` of the library under its own name if it is already loaded; else from the program's
+// handle, or from the library it is linked with under another name.
 void* of_library(const char* name, const char* symbol, void* handle) {
   void* library = loader().dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
   void* found = library != nullptr ? loader().dlsym(library, symbol) : nullptr;

@@ -166,8 +166,9 @@ void* symbol_of(const Object& object, const char* symbol) {
 }
 
 void* of_libc(const char* symbol) {
-  // What a program is started with is at the list's beginning and stays there, the C library with
-  // it; of what is loaded later only an older glibc's libdl and libpthread are ever looked for.
+  // The libraries that a program starts with are at the list's beginning and stay there, including
+  // the C library; of those loaded later only an older glibc's libdl and libpthread are ever looked
+  // for.
   const link_map* first = loaded_objects();
   for (const char* part :
        {"libc.so.6", "libc-2.", "libdl.so.2", "libdl-2.", "libpthread.so.0", "libpthread-2."}) {

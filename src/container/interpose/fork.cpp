@@ -18,7 +18,7 @@ namespace {
 #define MADV_WIPEONFORK 18
 #endif
 
-// What the page says.
+// The page's content.
 constexpr std::uint32_t kEmpty = 0;  // another process wrote it
 constexpr std::uint32_t kForgetting = 1;
 constexpr std::uint32_t kOurs = 2;

@@ -42,8 +42,8 @@ constexpr std::uint64_t kLost = 10'000'000'000;
 Lock lock;
 std::atomic<int> open_count;
 
-// Calls of ours are not to break a capture of the program's. Whether one goes on only the driver
-// knows (one may end by an error, in another stream or with its stream), so this is for all of
+// Our calls must not break a capture of the program. Only the driver knows whether one is active
+// (it may end by an error, in another stream or with its stream), so this applies to all of
 // them.
 class Aside {
  public:
@@ -99,7 +99,7 @@ Context current_context() {
   return driver.cuCtxGetCurrent(static_cast<void*>(&context)) == kSuccess ? context : nullptr;
 }
 
-// The stream's place; nullptr: there is none for it.
+// The stream's place; nullptr: there is none.
 Queue* queue_for(std::uintptr_t key, Stream stream, bool twin, Context current) {
   if (Queue* queue = find_queue(key); queue != nullptr) return queue;
   Context context = current;
@@ -120,7 +120,7 @@ bool is_dry(const Queue& queue) {
   return (queue.twin ? driver.cuStreamQuery_ptsz : driver.cuStreamQuery)(queue.stream) == kSuccess;
 }
 
-// The open batch takes no more; what it asked for, all of it accounted.
+// The open batch takes no more; everything it asked for is accounted.
 std::uint64_t finish(Queue& queue) {
   queue.is_open = false;
   queue.launching = 0;
@@ -131,8 +131,8 @@ std::uint64_t finish(Queue& queue) {
   return asked;
 }
 
-// Ends the open batch where it stands. It stays open while a thread is about to launch into it, or
-// when it could not be kept among those under way.
+// Ends the open batch. It stays open while a thread is about to launch into it, or if it cannot be
+// stored among the pending ones.
 void close(Queue& queue) {
   if (!queue.is_open || queue.launching != 0 || queue.count == kPending) return;
   const std::uint64_t asked = finish(queue);
@@ -214,8 +214,8 @@ Context ask_context() {
 
 namespace {
 
-// More contexts are at work than there are places: it waits like the others, and counts as what it
-// is expected to take.
+// More contexts are at work than there are places: it waits like the others, and counts with its
+// expected time.
 void pass_unmeasured(const void* what, Aside& aside, Uncancelled& uncancelled) {
   const Part* part = current_part();
   if (part == nullptr || part->rule != Part::Rule::kTenant) return;
@@ -285,7 +285,7 @@ void launched(const Passage& passage, bool is_done) {
   if (!queue.is_open || queue.serial != passage.serial) return;
   if (queue.launching != 0) --queue.launching;
   if (const std::uint64_t now = now_ns(); now - queue.opened > kStale) queue.late = now;
-  // What was refused took no time, and says nothing of the next one.
+  // A refused launch took no time, and says nothing about the next one.
   if (!is_done) queue.batch.what.store(&tranche_mixed, std::memory_order_relaxed);
   if (queue.batch.left.load(std::memory_order_relaxed) <= 0) close(queue);
 }
@@ -316,7 +316,7 @@ void forget_stream(Stream stream) {
   Queue* queue = find_queue(reinterpret_cast<std::uintptr_t>(stream));
   if (queue == nullptr) return;
   close(*queue);
-  if (queue->is_open) {  // where it could not be closed
+  if (queue->is_open) {  // if it could not be closed
     abandon(*queue);
     queue->context->return_event(queue->begin);
   }

@@ -76,7 +76,7 @@ int instantiated(int status, void* exec, void* graph) {
   return status;
 }
 
-// `call` has the driver take the graph's memory, where it has not yet.
+// `call` makes the driver take the graph's memory, if not done yet.
 template <class Call>
 int with_memory(void* exec, Call call) {
   GraphMemory memory{};
@@ -91,7 +91,7 @@ int with_memory(void* exec, Call call) {
   PoolCharge charge(nullptr, memory.device, memory.bytes, take);
   if (!charge.is_granted()) return kOutOfMemory;
   const int status = call();
-  // Beyond what its nodes asked for nothing can be taken back: it is charged all the same.
+  // What exceeds its nodes' requests cannot be returned: it is charged anyway.
   if (status == kSuccess) charge.settle();
   return status;
 }

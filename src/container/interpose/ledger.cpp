@@ -182,7 +182,7 @@ Ledger::Look Ledger::look(unsigned device) const {
       sum.print = sum.print * kMix + value;
       is_undecided |= value % 2 != 0;
     }
-    // What was forged stands too.
+    // Forged values stay too.
     if (is_undecided && !wire::is_forged(word)) sum.is_undecided |= is_alive(slot);
   }
   return sum;

@@ -166,7 +166,7 @@ TEST_F(LedgerTest, EightProcessesNeverHoldMoreThanTheLimit) {
   EXPECT_EQ(ledger(0).held(0), 0U) << "nothing leaks";
 }
 
-// Killed at any instruction, a process leaves what its own slot says; clearing that is all.
+// A process killed at any instruction leaves what its own slot says; clearing that is sufficient.
 TEST_F(LedgerTest, KilledProcessesLeaveNothingOnceTheirSlotsAreCleared) {
   std::minstd_rand random(1);
   const int kills = std::getenv("TRANCHE_SOAK") != nullptr ? 3000 : 150;

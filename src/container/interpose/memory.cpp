@@ -151,7 +151,7 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
     return status;
   }
   (twin ? driver.cuMemFreeAsync_ptsz : driver.cuMemFreeAsync)(*address, stream);
-  driver.cuMemPoolTrimTo(pool, 0);  // or the pool keeps what was refused
+  driver.cuMemPoolTrimTo(pool, 0);  // otherwise the pool keeps what was refused
   return kOutOfMemory;
 }
 
@@ -378,7 +378,7 @@ int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flag
 }
 
 int cuMemRelease(std::uint64_t handle) {
-  // Counted down first: another allocation may get the handle as soon as the driver has it back.
+  // Decremented first: another allocation may get the handle as soon as the driver has it back.
   const bool is_known = physicals.with(handle, [](Physical& p) {
     if (p.handles == 0) return false;
     --p.handles;

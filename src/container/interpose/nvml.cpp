@@ -52,7 +52,7 @@ struct CaptureStats {  // nvmlFBCStats_t
   unsigned sessions, fps, latency;
 };
 
-// A GPU that shares the system's memory tells of none of its own.
+// A GPU that shares the system's memory reports none of its own.
 bool does_not_tell(int status) { return status == kNvmlNotSupported || status == kNvmlUnknown; }
 
 bool is_of_tenant(const Part& part, unsigned pid) {
@@ -78,8 +78,8 @@ bool is_among(const ProcessV2* processes, unsigned count, unsigned pid) {
   return false;
 }
 
-// What the driver counts for this container's processes. A process may be in several lists. Where
-// the driver lists none, or does not say what they use, that is 0: never what is others'.
+// What the driver counts for this container's processes. A process may be in several lists. If the
+// driver lists none, or does not report their memory, that is 0: never other containers' memory.
 std::uint64_t used_by_own(void* device, const View& view) {
   const Uncancelled uncancelled;
   const Scratch scratch(kMostProcesses * sizeof(ProcessV2));

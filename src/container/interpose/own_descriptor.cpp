@@ -29,7 +29,7 @@ int at_high_number(int fd) {
 
 OpenFile open_file(int fd) {
   const KeepErrno keep_errno;
-  struct stat status{};  // fstat has that name since glibc 2.33 alone
+  struct stat status{};  // fstat has that name only since glibc 2.33
   if (syscall(SYS_fstat, fd, &status) != 0) return {};
   return {status.st_dev, status.st_ino};
 }

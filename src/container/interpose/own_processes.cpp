@@ -49,8 +49,8 @@ Answer is_in_our_mounts(unsigned pid) {
   return is_same ? Answer::kYes : Answer::kNo;
 }
 
-// Whether the folder that it sees is ours. A path that leads into a file system that does not
-// answer is none of a grant's.
+// Whether the folder that it sees is ours. A path into a file system that does not respond is not a
+// grant's.
 bool has_our_folder(unsigned pid, const char* folder) {
   char path[160];
   const int length = snprintf(path, sizeof(path), "/proc/%u/root%s", pid, folder);

@@ -32,7 +32,7 @@ int open_part(const char* folder) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
 }
 
-// Digits alone, at most 19 of them; nothing else is a number of bytes.
+// Only digits, at most 19 of them; nothing else is a number of bytes.
 bool parse_bytes(const char* text, std::uint64_t& bytes) {
   std::uint64_t value = 0;
   const char* at = text;
@@ -58,7 +58,7 @@ class Reader {
  public:
   Reader(const unsigned char* uuid, std::uint64_t& memory) : uuid_(uuid), memory_(memory) {}
 
-  // false: it is known, or can be none of these files.
+  // false: it is known, or cannot be one of these files.
   bool take(char c) {
     if (++taken_ > kLongestFile) answer_ = Promise::kUnreadable;
     if (taken_ > kLongestFile) return false;

@@ -57,7 +57,7 @@ Context context_of(Stream stream) {
   return context;
 }
 
-// An event behind what is in the stream now; nullptr: the driver refuses.
+// An event after what is in the stream now; nullptr: the driver refuses.
 Event event_behind(Stream stream, bool twin, Context context) {
   const ScopedContext scope(context);
   Event event = nullptr;

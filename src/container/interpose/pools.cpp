@@ -26,8 +26,8 @@ namespace {
 constexpr int kUsedCurrent = 7;       // CU_MEMPOOL_ATTR_USED_MEM_CURRENT
 constexpr int kGraphUsedCurrent = 0;  // CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT
 
-// One lock for all: what happens under it is the driver's taking from a pool, which has a lock of
-// its own.
+// One lock for all: under it only the driver allocates from a pool, which has its own
+// lock.
 Lock lock;
 // As many as the program makes; a chunk that was added stays.
 struct Chunk {
@@ -38,7 +38,7 @@ Chunk pools;
 
 Blocks<Piece> pieces;
 
-// Until `stop(Pool&)` is true; the place where it was.
+// Until `stop(Pool&)` is true; returns the position.
 template <class Stop>
 Pool* any_place(Stop stop) {
   for (Chunk* chunk = &pools; chunk != nullptr; chunk = chunk->next) {

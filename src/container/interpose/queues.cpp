@@ -26,7 +26,7 @@ constinit Queue first_chunk[kInChunk]{};
 Queue* chunks[kChunks] = {first_chunk};
 unsigned used;  // no place at or above this was ever taken
 Queue* free_queues;
-unsigned hand;  // where the search for a stream that rests goes on
+unsigned hand;  // where the search for an idle stream continues
 Queue* buckets[kBuckets];
 Pair* free_pairs;
 unsigned pair_chunks;
@@ -76,7 +76,7 @@ Queue* take_place() {
   return new_place();
 }
 
-// All but the batch and the serial number, which go on.
+// Everything but the batch and the serial number, which continue.
 void clear(Queue& queue) {
   queue.batch.left.store(0, std::memory_order_relaxed);
   queue.context = nullptr;
@@ -190,7 +190,7 @@ Pair pop_pair(Queue& queue) {
 }
 
 void forget_queues() {
-  // Pairs may have been copied half taken: their memory is left alone.
+  // Pairs may have been copied while being removed: their memory is left alone.
   free_pairs = nullptr;
   pair_chunks = 0;
   at_work = {};

@@ -28,8 +28,8 @@ std::atomic<std::uint64_t> round_began[kMaxParts];
 
 wire::Word& spent(const Part& part) { return part.tenant->session.usage().spent_ns[part.device]; }
 
-// Counted in the process and in its slot; in the tenant's sum it stands already. That sum is first,
-// for an arbiter that sees less there than in the slots takes it for forged.
+// Counted in the process and in its slot; the tenant's sum already includes it. That sum is first,
+// because an arbiter that sees less there than in the slots considers it forged.
 void enter(const Part& part, std::uint64_t ns) {
   part.slot().work[part.device].asked_ns.fetch_add(ns, std::memory_order_relaxed);
 }
@@ -147,7 +147,7 @@ std::uint64_t penalty(const Part& part, std::uint64_t ns) {
   return 3 * ns < kLongestPenalty ? 3 * ns : kLongestPenalty;
 }
 
-// Naps, where it has to: the calling thread is as the program left it.
+// Naps if necessary, with the program's own cancellation state restored.
 void go_without(const Part& part, std::uint64_t ns) {
   silent_beat[part.number].store(
       part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1,

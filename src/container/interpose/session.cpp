@@ -88,7 +88,7 @@ bool receive(int socket, Received& received) {
          received.welcome.kind == wire::Message::kWelcome;
 }
 
-// fstat, which has that name since glibc 2.33 alone.
+// fstat, which has that name only since glibc 2.33.
 bool is_status_of(int fd, struct stat& status) { return syscall(SYS_fstat, fd, &status) == 0; }
 
 // Checks that it has our layout: another one would be misread, and a shorter one would raise
@@ -111,7 +111,7 @@ bool is_known_usage(int fd) {
   return is_status_of(fd, status) && status.st_size == sizeof(wire::UsageFile);
 }
 
-// At `place` when it is not null, in one step instead of what is there.
+// At `place` if not null, atomically replacing what is there.
 template <class Page>
 Page* map_page(int fd, Page* place, int protection) {
   void* memory =
@@ -125,7 +125,7 @@ wire::UsageFile* same_pages(wire::UsageFile* pages) {
   return memory == MAP_FAILED ? nullptr : static_cast<wire::UsageFile*>(memory);
 }
 
-// What stands in a slot for as long as its process lives.
+// The constant content of a slot for the life of its process.
 struct Sums {
   std::uint64_t charged[wire::kMaxDevices];
   std::uint32_t let_go[wire::kMaxDevices];
@@ -193,7 +193,7 @@ Session::Outcome Session::register_at(int socket, int timeout_ms) {
   return Outcome::kRegistered;
 }
 
-// With the usage memory, if there is any: the next arbiter goes on with it.
+// With the usage memory, if any: the next arbiter continues with it.
 bool Session::say_hello(int socket) const {
   wire::Hello hello{wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0, slot_,
                     generation_};
@@ -215,9 +215,9 @@ bool Session::say_hello(int socket) const {
   return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(hello);
 }
 
-// Where the slot is not the one that this process had, the sums that only grow and fall with the
-// process go on in it. They are there before the new pages are: no thread finds them missing. What
-// other threads add to the old slot meanwhile follows.
+// If the slot differs from this process's previous one, the process's monotonic sums continue in
+// it. They are there before the new pages are, so no thread finds them missing. What other threads
+// add to the old slot meanwhile follows.
 bool Session::take_over(const wire::Welcome& welcome, const int (&fds)[2]) {
   const bool is_same =
       usage_ != nullptr && welcome.slot == slot_ && welcome.generation == generation_;

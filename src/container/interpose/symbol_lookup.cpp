@@ -62,7 +62,7 @@ void* swap(void* handle, const char* name, void* found) {
   void* own_handle = is_search ? nullptr : handle;
   const bool is_bound = of_cuda ? bind_cuda(own_handle) : bind_nvml(own_handle);
   if (is_bound) real = of_cuda ? cuda_function(real, name) : nvml_function(real, name);
-  loader().dlerror();  // what was looked for in between is not the program's failure
+  loader().dlerror();  // failures of our lookups in between are not the program's
   if (!is_bound) return real;
   void* ours = hook_of(real);
   return ours != nullptr ? ours : real;

@@ -38,7 +38,7 @@ unsigned tenant_count;
 bool is_one_missing;  // a tenant that cannot be registered with
 ManualLifetime<Tenant> tenants[wire::kMaxTenants];
 constexpr const char* kSocket = "/arbiter.sock";
-char folders[wire::kMaxTenants][108 - 13];   // what sun_path has room for
+char folders[wire::kMaxTenants][108 - 13];   // the room in sun_path
 std::atomic<Session::Outcome> last_outcome;  // of a tenant that did not register
 std::atomic<std::uint64_t> first_try;
 std::atomic<std::uint64_t> last_try;

@@ -89,7 +89,7 @@ bool is_too_much(std::uint64_t held, std::uint64_t limit) {
   return held > limit && held - limit > limit / 32;
 }
 
-// What is held as the arbiter says, and as it will say.
+// What the arbiter reports as held, and will report.
 struct Standing {
   bool is_over;
   bool may_be_over;

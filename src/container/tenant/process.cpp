@@ -31,7 +31,7 @@ Result<std::uint64_t> start_time(pid_t pid) {
 Result<Descriptor> pidfd_of(pid_t pid) {
   Descriptor fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (fd.is_open()) return fd;
-  // EINVAL: the pid is a thread's, or no number of a process.
+  // EINVAL: the pid is a thread's, or not a valid process number.
   if (errno == ESRCH || errno == EINVAL) return ended(pid);
   return std::unexpected(errno_error(errno, fmt::format("pidfd_open {}", pid)));
 }
@@ -41,7 +41,7 @@ Result<Descriptor> peer_pidfd(int socket, pid_t pid) {
   socklen_t size = sizeof(raw);
   if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &raw, &size) == 0) return Descriptor(raw);
   if (errno == ENOPROTOOPT) return pidfd_of(pid);  // before Linux 6.5
-  // Kernels differ in what they say of a peer that has ended.
+  // Kernels differ in what they report about a peer that has ended.
   if (errno == ESRCH || errno == EINVAL || errno == ENODATA) return ended(pid);
   return std::unexpected(errno_error(errno, "SO_PEERPIDFD"));
 }

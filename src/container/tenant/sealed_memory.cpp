@@ -54,7 +54,7 @@ Result<SealedMemory> SealedMemory::create(const char* name, std::size_t size, in
     return std::unexpected(errno_error(errno, "size of a tenant's memory"));
   }
   ASSIGN_OR_RETURN(SealedMemory memory, map(std::move(fd), size));
-  // After it is mapped: F_SEAL_FUTURE_WRITE keeps older mappings writable alone.
+  // After it is mapped: F_SEAL_FUTURE_WRITE only keeps older mappings writable.
   TRY(seal(memory.fd(), kSizeSeals | seals));
   return memory;
 }

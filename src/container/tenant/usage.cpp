@@ -30,7 +30,7 @@ Result<SealedMemory> new_memory() {
   return SealedMemory::create("tranche-usage", sizeof(wire::UsageFile));
 }
 
-// Every word but the generation. Charges first: what they held is free at once.
+// Every word except the generation. Charges first: their memory is free at once.
 void make_empty(wire::Slot& slot) {
   for (wire::Word& charged : slot.charged) charged = 0;
   for (wire::DeviceWork& work : slot.work) {
@@ -93,7 +93,7 @@ void Usage::remove_others(const std::filesystem::path& dir, const std::set<std::
   }
 }
 
-// What the memory says of itself. A tenant may have written over it.
+// The memory's own header. A tenant may have overwritten it.
 void Usage::note_slots() {
   file().magic = wire::kUsageMagic;
   file().version = wire::kVersion;

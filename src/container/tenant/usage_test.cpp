@@ -306,7 +306,7 @@ TEST_F(UsageTest, AllSlotsTakenIsSaid) {
   EXPECT_EQ(none.error().code, Code::kUnavailable);
 }
 
-// Its processes register anew and tell what they hold.
+// Its processes register again and report what they hold.
 TEST_F(UsageTest, AnotherReleasesRecordIsWrittenAnew) {
   std::ofstream(dir / "t.slots") << std::string(100, 'x');
   Usage usage = open();

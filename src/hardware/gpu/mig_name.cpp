@@ -33,8 +33,8 @@ bool looks_like_profile(std::string_view word) {
          word.find("g.") != std::string_view::npos;
 }
 
-// The number that the text begins with, which is taken off it together with `unit`. nullopt: it
-// does not begin so. A leading zero, and what no GPU has, are no such number.
+// Parses the leading number of the text and removes it together with `unit`. nullopt: it does not
+// begin so. A leading zero, and impossible sizes, are refused.
 std::optional<int> take_number(std::string_view& text, std::string_view unit) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -90,14 +90,14 @@ Result<DeviceHolders> device_holders(const FsRoot& fs, const std::set<std::strin
   const auto own = read_cgroup(fs, self);
   const auto second = read_process(fs, 2);
   DeviceHolders found;
-  // The kernel's own processes are seen on the node alone, whatever its control groups.
+  // The kernel's own processes are only visible on the node, whatever its control groups.
   found.sees_others = second && second->name == "kthreadd";
   for (const auto& name : names) {
     const auto pid = to_pid(name);
     if (!pid || *pid == self) continue;
     const auto held = holds(fs, *pid, nodes);
     if (!held) ++found.unseen;
-    // A program that kubelet runs in our container, such as a probe, is none of the others.
+    // A program that kubelet runs in our container, such as a probe, is not another container's.
     if (!found.sees_others) {
       const auto group = read_cgroup(fs, *pid);
       found.sees_others = group && (!own || *group != *own);

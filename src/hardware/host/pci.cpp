@@ -40,7 +40,7 @@ class Config {
     return position < bytes_.size() ? static_cast<unsigned char>(bytes_[position]) : 0U;
   }
 
-  // Position of the first vGPU capability of NVIDIA's; 0 when there is none.
+  // Position of NVIDIA's first vGPU capability; 0 if there is none.
   std::size_t find_vgpu_capability() const {
     if ((at(kStatus) & kHasCapabilities) == 0) return 0;
     std::size_t position = at(kCapabilityPointer) & 0xFCU;

@@ -10,8 +10,8 @@
 namespace tranche::host {
 namespace {
 
-// Bytes. What is mounted for a container by us has a short name, and a process may have a hundred
-// thousand mounts with long ones.
+// Bytes. Our own mounts in a container have short names, and a process may have a hundred thousand
+// mounts with long ones.
 constexpr std::size_t kLongestPath = 512;
 
 bool leads_to(const std::filesystem::path& point, const std::filesystem::path& path) {
@@ -28,7 +28,7 @@ Result<std::string> read_of(const FsRoot& fs, pid_t pid, std::string_view name) 
   return fail(Code::kNotFound, fmt::format("{} has ended", pid));
 }
 
-// What a process that ends has no more of.
+// What an exiting process no longer has.
 template <class T>
 Result<T> or_empty(Result<T> value) {
   if (!value && value.error().code == Code::kNotFound) return T();
@@ -39,7 +39,7 @@ Result<std::vector<Mount>> read_mounts(const FsRoot& fs, pid_t pid) {
   std::vector<Mount> mounts;
   TRY(each_mount(fs, std::to_string(pid), [&](const Mount& mount) {
     if (mount.root.size() > kLongestPath) return;
-    // The container chooses where a mount stands: by that alone none is left out.
+    // The container chooses the mount point, so that alone excludes none.
     const bool is_short = mount.point.size() <= kLongestPath;
     mounts.push_back({mount.device, mount.root, is_short ? mount.point : std::string()});
   }));

@@ -12,8 +12,8 @@
 namespace tranche::nvml {
 namespace {
 
-// Fills answer.gpu step by step. When a step finds the GPU gone, the GPU is marked lost and the
-// other steps are left out.
+// Fills answer.gpu step by step. If a step finds the GPU gone, the GPU is marked lost and the other
+// steps are skipped.
 class DeviceReading {
  public:
   DeviceReading(Calls& call, const DeviceQuery& query, DeviceAnswer& answer)
@@ -102,7 +102,7 @@ class DeviceReading {
     answer_.complete = complete && capability.major != 0;
   }
 
-  // What only claims ask for. A driver that does not tell it is no news.
+  // Only needed by claims. A driver that does not report it causes no warning.
   void read_kind() {
     unsigned brand = 0;
     if (is_told(call_(api_.nvmlDeviceGetBrand, answer_.handle, &brand),
@@ -136,8 +136,8 @@ class DeviceReading {
     }
   }
 
-  // Where the driver does not tell it, what was found first stays: an estimate differs each time,
-  // and what is promised should not.
+  // If the driver does not report it, the first value stays: an estimate differs each time, and a
+  // promise should not.
   void read_reserved_memory(const Memory& memory) {
     const auto found = read_reserved(call_, answer_.handle, memory);
     if (is_gone(found.result)) {

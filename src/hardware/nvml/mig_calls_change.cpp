@@ -66,7 +66,7 @@ Result<int> MigCalls::create_gpu_instance(unsigned profile_id, unsigned start) {
   }
   ASSIGN_OR_RETURN(const auto made, describe(handle));
   if (std::cmp_equal(made.placement.start, start)) return made.id;
-  // An old driver, which places by itself.
+  // An old driver, which chooses the placement itself.
   const auto& destroy = api_.nvmlGpuInstanceDestroy;
   TRY(check(destroy.name, call_(destroy, handle)));
   return fail(

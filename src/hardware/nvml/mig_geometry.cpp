@@ -92,7 +92,7 @@ class GeometryReading {
     return profile;
   }
 
-  // There are none where the driver does not tell them.
+  // There are none if the driver does not report them.
   Result<void> read_placements(gpu::GpuInstanceProfile& profile) {
     std::vector<Placement> places(kMostPlacements);
     auto count = static_cast<unsigned>(places.size());

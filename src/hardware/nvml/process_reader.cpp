@@ -37,7 +37,7 @@ class ProcessReading {
               api.nvmlDeviceGetComputeRunningProcesses_v2, true)) {
       return;
     }
-    // A driver answers with an error where there is no MPS or no graphics.
+    // A driver returns an error if there is no MPS or no graphics.
     if (!list(device, api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
               api.nvmlDeviceGetMPSComputeRunningProcesses_v2, false)) {
       return;
@@ -71,7 +71,7 @@ class ProcessReading {
     return !unknown || succeeded(result, function.name);
   }
 
-  // Adds nothing where the driver keeps no samples, or where no process was busy.
+  // Adds nothing if the driver keeps no samples, or if no process was busy.
   void sample(Device device) {
     const auto& function = call_.api().nvmlDeviceGetProcessUtilization;
     std::vector<ProcessUtilizationSample> samples(kFirstRoom);

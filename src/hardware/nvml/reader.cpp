@@ -142,7 +142,7 @@ Result<gpu::Machine> Reader::read_with(const std::shared_ptr<Session>& session,
   gpu::Machine machine = {.driver_version = system.driver_version,
                           .cuda_driver_version = system.cuda_driver_version,
                           .warnings = system.warnings};
-  // If an index now holds another GPU, what is known of the former one does not apply.
+  // If an index now has another GPU, the previous one's facts do not apply.
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].finished || !answers[i]->identified) continue;
     std::erase_if(known_, [&](const auto& entry) {

@@ -40,7 +40,7 @@ std::optional<Bytes> used_by_none(Calls& call, Device device, const Memory& memo
                      api.nvmlDeviceGetComputeRunningProcesses_v2, held)) {
     return std::nullopt;
   }
-  // A driver answers with an error where there is no MPS or no graphics.
+  // A driver returns an error if there is no MPS or no graphics.
   add_processes(call, device, api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
                 api.nvmlDeviceGetMPSComputeRunningProcesses_v2, held);
   add_processes(call, device, api.nvmlDeviceGetGraphicsRunningProcesses_v3,

@@ -55,7 +55,7 @@ void read_nvlinks(Calls& call, const std::vector<Peer>& peers, std::size_t self,
     int active = 0;
     const Return result =
         call(call.api().nvmlDeviceGetNvLinkState, *peers[self].handle, link, &active);
-    // NOT_SUPPORTED: the GPU has no NVLink. INVALID_ARGUMENT: there is no link of this number.
+    // NOT_SUPPORTED: the GPU has no NVLink. INVALID_ARGUMENT: there is no link with this number.
     if (result == kNotSupported || result == kInvalidArgument || result == kFunctionNotFound)
       return;
     if (result != kSuccess || active == 0) continue;

@@ -168,8 +168,8 @@ bool take(std::string_view& text, std::string_view part) {
   return true;
 }
 
-// "1g.10gb", with an attribute at most: "+me", "+me.all", "-me", "+gfx". A tier hands out whole GPU
-// instances: no "1c." before it.
+// "1g.10gb", with at most one attribute: "+me", "+me.all", "-me", "+gfx". A tier allocates whole
+// GPU instances: no "1c." prefix.
 bool is_profile(std::string_view text) {
   if (!take_number(text) || !take(text, "g.") || !take_number(text) || !take(text, "gb")) {
     return false;
@@ -292,7 +292,7 @@ std::string resource_of(const GpuTier& tier) {
   if (tier.resource) return *tier.resource;
   return std::visit(
       Overloaded{[](const MigTier& mig) {
-                   // As NVIDIA's plugin names it: '+' is no character of a resource.
+                   // As NVIDIA's plugin names it: '+' is not allowed in a resource name.
                    auto name = "nvidia.com/mig-" + mig.profile;
                    std::ranges::replace(name, '+', '.');
                    return name;

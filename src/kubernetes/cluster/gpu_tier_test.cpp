@@ -64,8 +64,8 @@ TEST(GpuTier, IsReadWholeAndWrittenAsRead) {
   EXPECT_EQ(json::parse(to_json(*tier)), json::parse(kWhole));
 }
 
-// The cases that the schema is checked with as well (tests/e2e/test_schemas.py): what is fit for
-// one is fit for the other.
+// The cases that the schema is tested with as well (tests/e2e/test_schemas.py): what is valid for
+// one is valid for the other.
 json published_cases() {
   std::ifstream file("tests/data/gpu-tiers.json");
   return json::parse(file);

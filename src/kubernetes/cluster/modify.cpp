@@ -14,7 +14,7 @@ constexpr int kAttempts = 5;
 
 using SteadyClock = std::chrono::steady_clock;
 
-// What is left of the deadline, at least a millisecond: a call with less fails by itself.
+// The rest of the deadline, at least a millisecond: a call with less fails by itself.
 Call rest_of(Call call, SteadyClock::time_point end) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
   call.deadline = std::max(left, std::chrono::milliseconds(1));

@@ -17,7 +17,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return value;
 }
 
-// "Gt" and "Lt" compare whole numbers; what is none never holds.
+// "Gt" and "Lt" compare integers; anything else never matches.
 bool compares(const SelectorExpression& expression, const StringMap& labels) {
   const auto found = labels.find(expression.key);
   if (found == labels.end() || expression.values.size() != 1) return false;

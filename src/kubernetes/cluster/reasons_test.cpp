@@ -27,7 +27,7 @@ TEST(Reasons, AConstantIsItsName) {
 }
 
 TEST(Reasons, EveryConditionOfOursIsTrancheSomething) {
-  // The chart's admission policy lets agents write conditions of such names alone.
+  // The chart's admission policy only lets agents write conditions with such names.
   for (const auto& row : condition_table())
     EXPECT_TRUE(row.type.starts_with("Tranche")) << row.type;
 }

@@ -1,4 +1,4 @@
-// The typed values: what is read of each kind, and what is written.
+// The typed values: what is read and written of each kind.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

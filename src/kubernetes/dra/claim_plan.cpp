@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kAllCompute = 100;  // percent
 constexpr std::uint32_t kPermillePerPercent = 10;
 
-// What a device name stands for now: an instance that is there, a place for one, or else the whole
+// The current meaning of a device name: an existing instance, a place for one, or else the whole
 // GPU.
 struct Found {
   const gpu::Gpu* gpu = nullptr;

@@ -26,7 +26,7 @@ bool counts_engines(const gpu::MigGeometry& geometry) {
   return !profiles.empty() && profiles.front()->attributes;
 }
 
-// What an instance of the profile has wherever it lies.
+// What an instance of the profile has regardless of its placement.
 Counters amounts_of(const gpu::GpuInstanceProfile& profile, bool engines) {
   Counters counters;
   put(counters, "compute-slices", count(profile.compute_slices));

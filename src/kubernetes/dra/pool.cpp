@@ -76,7 +76,7 @@ std::vector<cluster::ResourceSlice> make_slices(Pool pool, const PoolNames& name
   slices.add_all(std::move(pool.counters));
   if (!pool.gpus.empty()) slices.begin();
   for (auto& device : pool.gpus) slices.add(std::move(device));
-  // A GPU's instances are not mixed with whole GPUs: the order of these changes by itself.
+  // A GPU's instances are not mixed with whole GPUs, whose order changes separately.
   if (!pool.instances.empty()) slices.begin();
   for (auto& group : pool.instances) {
     const bool fits = slices.devices() + group.size() <= cluster::kDetailedDevicesPerSlice;

@@ -77,7 +77,7 @@ TEST(Pool, AGpuHasNvidiasAttributesAndSharesOfMemoryAndCompute) {
                    .shareable = true}));
 }
 
-// A claim gets the whole GPU or none of it.
+// A claim gets either the whole GPU or nothing of it.
 TEST(Pool, WithoutLimitsNothingIsShared) {
   const auto pool = make_pool(test::machine_of({test::l20(0)}), {});
   EXPECT_FALSE(pool.gpus[0].shareable);

@@ -278,7 +278,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
       }
       return WatchEnd::kClosed;
     default:
-      // The stream was open: a caller goes on from here, as after a stream that the server closed.
+      // The stream was open: a caller continues from here, as after a stream closed by the server.
       if (outcome.status == 200) return WatchEnd::kClosed;
       return std::unexpected(failure(request, outcome));
   }

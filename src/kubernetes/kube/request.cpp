@@ -29,7 +29,7 @@ bool is_segment(std::string_view text) {
 std::string Request::resource() const {
   auto text = kind.resource();
   if (subresource.empty()) return text;
-  // "plural/subresource.group": the subresource stands directly after the plural.
+  // "plural/subresource.group": the subresource directly follows the plural.
   return kind.group.empty() ? text + '/' + subresource
                             : fmt::format("{}/{}.{}", kind.plural, subresource, kind.group);
 }

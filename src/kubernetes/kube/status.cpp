@@ -16,7 +16,7 @@ struct Status {
   std::string message;
   std::string reason;
   bool names_object = false;  // details.name is set
-  std::string budget;         // of an eviction: what is said of the PodDisruptionBudget in its way
+  std::string budget;         // of an eviction: the message of the blocking PodDisruptionBudget
 };
 
 // One line of at most 500 bytes.
@@ -183,8 +183,8 @@ std::string hint_of(const Request& request, long status, const Status& said, std
   }
 }
 
-// An eviction that a PodDisruptionBudget is in the way of, with the budget's name; nullopt: it is
-// none. The server names the budget in its text alone, and refuses a Pod of several by a 500.
+// An eviction blocked by a PodDisruptionBudget, with the budget's name; nullopt: it is not. The
+// server names the budget only in its text, and refuses a Pod with several by a 500.
 std::optional<Error> blocked_by_budget(const Request& request, const Status& said) {
   if (request.subresource != "eviction") return std::nullopt;
   const auto hint = fmt::format("make room in it: kubectl get pdb -n {}", request.key.ns);

@@ -128,7 +128,7 @@ bool Transfer::prepare(const Exchange& exchange, const std::string& url) {
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(CURLOPT_PROXY, "");  // credentials go to the API server alone
+  set(CURLOPT_PROXY, "");  // credentials only go to the API server
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_ERRORBUFFER, handles.trouble.data());
   set(CURLOPT_USERAGENT, endpoint_.user_agent.c_str());

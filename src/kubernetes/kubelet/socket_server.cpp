@@ -93,7 +93,7 @@ class GrpcServer final : public SocketServer {
   }
 
  private:
-  // Some file systems know a plain rename alone.
+  // Some file systems only support a plain rename.
   bool move(const std::string& from, bool replace) const {
     const unsigned flags = replace ? 0U : RENAME_NOREPLACE;
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, socket_.c_str(), flags) == 0) return true;

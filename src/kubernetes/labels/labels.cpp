@@ -65,8 +65,8 @@ void add_runtime_version(int version, LabelSet& set) {
   set.labels["nvidia.com/cuda.runtime.minor"] = minor;
 }
 
-// By the PCI classes of the GPUs that are labelled. Another function of the node (a display card
-// that is left out, a GPU that belongs to a virtual machine) does not count.
+// By the PCI classes of the labelled GPUs. Other functions of the node (an excluded display card, a
+// GPU that belongs to a virtual machine) do not count.
 std::string mode_of(const std::vector<Gpu>& gpus, const gpu::Host& host) {
   const auto all = [&](std::uint32_t wanted) {
     return std::ranges::all_of(gpus, [&](const Gpu& gpu) {

@@ -95,8 +95,8 @@ std::vector<DeviceRef> whole_gpus(const std::vector<Gpu>& gpus, const config::Co
   return refs;
 }
 
-// The model that nvidia.com/gpu.* describes: of the GPUs that are not in MIG mode, if there is one.
-// By NVIDIA's rule what it says of whole GPUs wins over what it says of GPUs in MIG mode.
+// The model that nvidia.com/gpu.* describes: among the GPUs that are not in MIG mode, if there is
+// one. By NVIDIA's rule its labels for whole GPUs override those for GPUs in MIG mode.
 const std::string& labelled_model(const std::vector<Gpu>& gpus) {
   const auto whole = std::ranges::find_if_not(gpus, &Gpu::mig_enabled);
   return whole == gpus.end() ? gpus.front().name : whole->name;

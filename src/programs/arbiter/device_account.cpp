@@ -14,7 +14,7 @@ namespace {
 // The kernel cuts the name nvidia-cuda-mps-server to 15 characters.
 constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 
-// What no process can hold stands for nothing, so that NVML's count is what counts.
+// An impossible value counts as zero, so that NVML's count decides.
 std::uint64_t believed(std::uint64_t charged) { return charged > wire::kMostCharged ? 0 : charged; }
 
 Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,

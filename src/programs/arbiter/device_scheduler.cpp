@@ -62,7 +62,7 @@ bool DeviceScheduler::step(Ns now) {
   bool is_busy = false;
   for (auto& [id, part] : tenants_) {
     Activity& activity = part->activity;
-    if (part->session->awaits_usage()) continue;  // what it asked for is not known
+    if (part->session->awaits_usage()) continue;  // what it asked for is unknown
     std::erase_if(activity.ended, [&](const Batch& batch) { return !is_plausible(batch, now); });
     join(activity.ended, kMostBatches);
     for (const Batch& batch : activity.ended) device_.finished(id, batch);

@@ -15,7 +15,7 @@ const DeviceLimits& limits_of(const TenantSession& session, unsigned index) {
   return session.limits().devices[index];
 }
 
-// Only elastic tenants borrow. A tenant without enforcement has no promise, so kNoLimit stands for
+// Only elastic tenants borrow. A tenant without enforcement has no promise, so kNoLimit represents
 // it.
 MemoryStanding standing_of(TenantSession& session, unsigned index) {
   const DeviceLimits& limits = limits_of(session, index);

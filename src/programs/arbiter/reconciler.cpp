@@ -101,7 +101,7 @@ void Reconciler::look() {
 Reconciler::Charges Reconciler::charges_of(const Sessions& sessions) {
   Charges charges;
   for (TenantSession* session : sessions) {
-    if (session->awaits_usage()) continue;  // what it charges is not known
+    if (session->awaits_usage()) continue;  // what it charges is unknown
     for (const auto& process : session->registered()) {
       charges[{session->limits().id, process.pid}] = session->usage().kept(process.slot);
     }
@@ -209,7 +209,7 @@ void Reconciler::let_go_of_unlisted(const Sessions& sessions,
   }
 }
 
-// Facts of registered processes come with the reading after the one that shows what is wrong.
+// Facts about registered processes come with the reading after the one that shows the problem.
 void Reconciler::add_findings(DeviceAccount& account, const ProcessScan& scan) {
   for (std::size_t i = 0; i < account.places.size(); ++i) {
     Part& part = part_of(account.places[i]);

@@ -215,7 +215,7 @@ void TenantSession::tidy(std::chrono::nanoseconds now) {
   give_up_usage();
 }
 
-// Logs the first failure of several. The charges of a slot that is not freed go on counting.
+// Logs the first failure of several. The charges of a slot that is not freed continue to count.
 void TenantSession::release(const tenant::ProcessId& process) {
   const auto released = usage_.release(process);
   if (released) return;
@@ -257,7 +257,7 @@ void TenantSession::accept_all() {
       told_.warn("accept",
                  fmt::format("tenant {}: {}; tried again each second (LimitNOFILE of the arbiter)",
                              limits_.id, peer.error().message()));
-      // The socket stays readable. It is left alone for a second, or the loop would spin.
+      // The socket stays readable. It is left alone for a second; otherwise the loop would spin.
       poller_.remove(listener_.fd());
       is_listening_ = false;
       return;
@@ -393,8 +393,8 @@ void TenantSession::dismiss_lost(std::chrono::nanoseconds now) {
   for (const Key key : gone) dismiss(key);
 }
 
-// The process runs another program now (exec): what the one before held went with it. False: it has
-// no slot any more.
+// The process runs another program now (exec), and what the previous one held is gone. False: it
+// has no slot any more.
 bool TenantSession::begin_anew(Member& member) {
   settle(member);
   if (!usage_.release(member.process.id())) return false;

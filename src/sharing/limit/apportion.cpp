@@ -67,7 +67,7 @@ void Apportioner::measure(const Claim& claim) {
   if (!claim.is_whole || claim.asked <= Ns{0}) return;
   Measured& seen = measured_[claim.tenant];
   seen.asked += claim.asked;
-  seen.length += claim.rank;  // a claim shorter than a slice has its length as its rank
+  seen.length += claim.rank;  // a stretch under a slice has its length as its rank
   if (seen.length < kMeasured) return;
   seen.asked /= 2;
   seen.length /= 2;
@@ -135,7 +135,7 @@ void Apportioner::join_claims() {
   for (const Claim& claim : told_) ++counts[claim.tenant];
   if (std::ranges::all_of(counts, [](const auto& c) { return c.second <= kMostClaims; })) return;
   struct Group {
-    std::size_t place = 0;  // of its last claim, among those kept
+    std::size_t place = 0;  // of its last stretch, among those kept
     std::size_t room = 0;   // for so many more
   };
   ByTenant<Group> groups;
@@ -204,7 +204,7 @@ Stretch Apportioner::after_own(TenantId tenant, const Stretch& work) const {
   };
   const auto places = places_.find(tenant);
   if (places != places_.end()) {
-    // The last of its claims that ends before or near the begin.
+    // The last of its stretches that ends before or near the begin.
     const auto end_of = [&](std::size_t place) { return told_[place].stretch.end; };
     const auto later = std::ranges::upper_bound(places->second, work.begin + kNear, {}, end_of);
     ++work_;
@@ -249,8 +249,8 @@ void Apportioner::take_latest(const Stretch& window, Ns& left, Free& free, auto&
   }
 }
 
-// Charges each claim's need as far as it lies before `until`. A need that lies later stays free and
-// is looked at again next time. Returns the time up to `until` that is left.
+// Charges each stretch's need as far as it is before `until`. A later need stays free and is
+// examined again next time. Returns the remaining time up to `until`.
 Apportioner::Free Apportioner::give_needs(Ns until) {
   const Ns end = told_.empty() ? until : std::max(until, told_.back().stretch.end);
   Free free{{closed_, end}};
@@ -271,8 +271,8 @@ Apportioner::Free Apportioner::give_needs(Ns until) {
   return free;
 }
 
-// Sweeps over the begins and ends of all claims. Between two of them the set of claims does not
-// change.
+// Sweeps over the begins and ends of all stretches. Between two of them the set of stretches does
+// not change.
 void Apportioner::share(const Free& free, Ns until) {
   if (free.empty()) return;
   using Holder = std::pair<Ns, TenantId>;  // by rank
@@ -296,7 +296,7 @@ void Apportioner::share(const Free& free, Ns until) {
   }
   std::ranges::sort(edges, {}, &Edge::at);
   work_ += edges.size();
-  // The holders at the current point, sorted, each with its number of claims of that rank.
+  // The holders at the current point, sorted, each with its number of stretches of that rank.
   std::vector<std::pair<Holder, int>> holders;
   const auto place_of = [&](const Holder& holder) {
     return std::ranges::lower_bound(holders, holder, {}, &std::pair<Holder, int>::first);
@@ -338,7 +338,7 @@ void Apportioner::share(const Free& free, Ns until) {
   advance(until);
 }
 
-// Returns the unclaimed time that it found in `stretch`.
+// Returns the unassigned time that it found in `stretch`.
 Ns Apportioner::take_unclaimed(TenantId tenant, Stretch stretch) {
   Ns sum{0};
   auto next = unclaimed_.upper_bound(stretch.begin);

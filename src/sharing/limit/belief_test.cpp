@@ -206,7 +206,7 @@ TEST(Belief, ComesBackWithWork) {
 
 struct Heard {
   std::string name;
-  std::vector<std::tuple<Ns, bool, Ns>> steps;  // how long, claims, used in it; a step each ms
+  std::vector<std::tuple<Ns, bool, Ns>> steps;  // how long, asserts, used in it; a step each ms
   bool is_believed;
 };
 

@@ -116,7 +116,7 @@ class CelChecker {
     return false;
   }
 
-  // `shape`: what is wrong with how the name is written; empty: nothing.
+  // `shape`: what is wrong with the spelling of the name; empty: nothing.
   void check_name(const CelReference& one, std::string_view domain, std::string_view name,
                   std::string shape) {
     const auto kind = around_.names.attribute(domain, name);

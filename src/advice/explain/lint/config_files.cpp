@@ -18,7 +18,7 @@
 namespace tranche::lint {
 namespace {
 
-// In messages, for the file; no text of a user's is such.
+// Stands for the file in messages; no user's text looks like this.
 constexpr std::string_view kName = "\x01";
 
 // The chart sets it for the agent, so a file that leaves it out is not wrong.
@@ -220,7 +220,7 @@ Finding finding_of(std::string_view message, std::string_view name, Level level,
   Finding finding{.level = level, .line = place.first, .path = place.path, .what = {}, .fix = {}};
   std::string inner;
   std::string text(message);
-  auto hint = std::string::npos;  // where it begins, in `text`
+  auto hint = std::string::npos;  // start position in `text`
   auto rest = message;
   auto line = take_place(rest, name);
   if (line && rest.starts_with(": ")) {

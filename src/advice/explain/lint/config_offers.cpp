@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kMig = "nvidia.com/mig-";
 constexpr gpu::ComputeCapability kNewest{10, 0};
 
-// "1g.10gb+me" -> "1g.10gb.me", as resources have it.
+// "1g.10gb+me" -> "1g.10gb.me", as in resource names.
 std::string in_resource(std::string profile) {
   std::ranges::replace(profile, '+', '.');
   return profile;

@@ -1,5 +1,5 @@
-// lint says of a configuration what the agent says at its start: both ask config::load(), and this
-// keeps it so, for each configuration of the tree that is refused.
+// lint reports the same about a configuration as the agent at its start: both call config::load().
+// This test ensures it for each refused configuration of the tree.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -20,7 +20,7 @@ yaml::Node list_of(yaml::Node item) {
   return list;
 }
 
-// What an object says that is written elsewhere cannot be read here.
+// Parameters stored in another object cannot be read here.
 void refuse_parameters(const Place& place) {
   if (const auto reference = place.child("parametersRef")) {
     reference->error(fmt::format("resource.k8s.io/v1 has no parametersRef (here to {} {})",

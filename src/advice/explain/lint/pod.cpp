@@ -51,13 +51,13 @@ std::optional<Place> pod_of(const Place& object) {
   return spec ? spec->map("template") : std::nullopt;
 }
 
-// What the form of an object makes of it is the same on every fleet.
+// Errors in an object's form are the same on every fleet.
 admission::Fleet some_fleet() {
   return {.dra_models = {{"GPU", Bytes::from_mib(std::uint64_t{1} << 20U)}}, .replicas = {}};
 }
 
-// Whether one container asks for whole GPUs and another for a part of one. With annotations one GPU
-// stands for a share by bytes.
+// Whether one container requests whole GPUs and another a part of one. With annotations one GPU
+// counts as a share by bytes.
 bool is_mixed(json::View object) {
   const auto pod = admission::read_pod(object);
   if (!pod) return false;

@@ -1,5 +1,5 @@
-// Annotations of ours in a Pod: a name that is none is ignored by every reader, and a value that
-// is none is refused when the Pod runs already.
+// Our annotations in a Pod: every reader ignores an unknown name, and an invalid value
+// is refused only when the Pod is already running.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace tranche::lint {
 namespace {
 
 constexpr std::string_view kOurs = "tranche.dev/";
-// By these a Pod's owner lowers what its containers were promised (docs/limits.md).
+// With these a Pod's owner lowers its containers' promised limits (docs/limits.md).
 constexpr std::string_view kMemory = "tranche.dev/memory";
 constexpr std::string_view kCompute = "tranche.dev/compute";
 constexpr std::string_view kClass = "tranche.dev/class";

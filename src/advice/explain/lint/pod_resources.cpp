@@ -28,7 +28,7 @@ std::optional<Place> find(const std::optional<Place>& amounts, std::string_view 
   return amounts ? amounts->child(name) : std::nullopt;
 }
 
-// Whether the number is whole; says what is wrong with one that can be nothing.
+// Whether the number is whole; reports an impossible one.
 std::optional<bool> check_number(const Place& value, std::string_view name) {
   const auto amount = admission::parse_amount(value.node().scalar);
   if (value.node().kind != yaml::Kind::kScalar || !amount) {

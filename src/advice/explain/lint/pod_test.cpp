@@ -85,7 +85,7 @@ TEST(PodResources, WholeGpusBesideFractions) {
   };
   EXPECT_THAT(texts_of(lint_one(two("{name: a}"))),
               Contains(HasSubstr("1 warning : containers of one Pod ask for whole GPUs")));
-  // One GPU stands for a share by bytes there.
+  // One GPU counts as a share by bytes there.
   const auto bytes = lint_one(two(
       "{name: a, annotations: {tranche.dev/gpu-memory.a: 1Gi, tranche.dev/gpu-compute.a: '9'}}"));
   EXPECT_THAT(texts_of(bytes), testing::Each(HasSubstr(" note : asks ")));

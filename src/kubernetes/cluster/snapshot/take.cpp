@@ -14,7 +14,7 @@ namespace {
 // What kubectl keeps of the last apply: a second copy of the object.
 constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-// ---- what is about GPUs
+// ---- parts about GPUs
 
 bool is_gpu_resource(std::string_view resource, const TakeOptions& options) {
   return std::ranges::any_of(options.domains, [&](std::string_view domain) {
@@ -24,7 +24,7 @@ bool is_gpu_resource(std::string_view resource, const TakeOptions& options) {
 }
 
 bool asks_for_gpus(const SnapshotPod& pod, const TakeOptions& options) {
-  // Which devices a claim is about stands in another object: each of them counts.
+  // The devices of a claim are listed in another object: each of them counts.
   return !pod.pod.claims.empty() ||
          std::ranges::any_of(pod.pod.containers, [&](const auto& container) {
            return std::ranges::any_of(container.requests, [&](const auto& request) {
@@ -33,7 +33,7 @@ bool asks_for_gpus(const SnapshotPod& pod, const TakeOptions& options) {
          });
 }
 
-// By what it advertises, also when that is 0 now, and by the labels of feature discovery.
+// By what it advertises, even if that is 0 now, and by the labels of feature discovery.
 bool has_gpus(const Node& node, const TakeOptions& options) {
   const auto advertised = [&](const auto& entry) { return is_gpu_resource(entry.first, options); };
   const auto label = [&](const auto& entry) {

@@ -1,4 +1,4 @@
-// take(): a snapshot from an API server, and what becomes of what it does not tell.
+// take(): a snapshot from an API server, and the gaps for what it does not report.
 
 #include "cluster/snapshot/take.h"
 

@@ -73,7 +73,7 @@ void StartGate::receive(int fd) {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   const auto size = static_cast<std::size_t>(std::max<ssize_t>(n, 0));
   Asker& asker = askers_.at(fd);
-  // It hung up, or sent no message of ours.
+  // It hung up, or its message was not one of ours.
   if (n <= 0 || size > buffer.size() || asker.notice) return drop(fd);
   take(fd, asker, {buffer.data(), size});
 }

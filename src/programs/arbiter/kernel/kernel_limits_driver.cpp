@@ -23,7 +23,7 @@ process::Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
 }
 
 void KernelLimits::ask(const Place& place, Limit& limit) {
-  if (limit.asked) return;  // answered() will ask for what is wanted by then
+  if (limit.asked) return;  // answered() will ask for the value wanted by then
   process::Worker* asker = asker_of(place.second, limit);
   if (asker == nullptr) return;
   limit.asked = true;

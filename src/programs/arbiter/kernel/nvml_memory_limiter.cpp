@@ -96,8 +96,8 @@ Result<void> NvmlMemoryLimiter::set(const std::string& uuid, const std::filesyst
     SetMemoryLimits limits = {
         .name_space = path.c_str(), .soft_limit = 0, .hard_limit = kMemoryLimitMax};
     if (hard) {
-      // The driver refuses a limit above the GPU's memory as an invalid argument, so such a limit
-      // is left out.
+      // The driver refuses a limit above the GPU's memory as an invalid argument, so no such limit
+      // is set.
       Memory memory = {};
       const auto& total = call.api().nvmlDeviceGetMemoryInfo;
       if (!answer.succeeded(call, call(total, device, &memory), total.name)) return;

@@ -19,8 +19,8 @@
 namespace tranche::arbiter::syscall_filter_test {
 namespace {
 
-// What `call` leaves in errno, 0 if it succeeds, made by a child that has the filter; -1: the child
-// did not get that far.
+// The errno of `call`, 0 if it succeeds, in a child that has the filter; -1: the child did not get
+// that far.
 int in_a_filtered_child(const std::function<long()>& call) {
   const pid_t child = ::fork();
   if (child == 0) {
