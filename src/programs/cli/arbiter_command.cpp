@@ -1,6 +1,7 @@
 #include "arbiter/run/run.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
+#include "cli/runs.h"
 
 namespace tranche::cli {
 

@@ -1,6 +1,6 @@
 #pragma once
-// The commands of `tranche`, one file each, and their table. The help, shell completion and the
-// manual pages are made from the table. A new command is a line in commands.cpp.
+// The commands of `tranche` and their table, from which the help, shell completion and the manual
+// pages are made. A new command is a line in commands.cpp, and one in runs.cpp.
 
 #include <map>
 #include <span>
@@ -47,7 +47,6 @@ struct Word {
 struct Command {
   std::string_view name;
   std::string_view summary;
-  int (*run)(const Invocation&);
   Group group = Group::kTools;
   unsigned uses = 0;  // its flags (config::FlagUse); 0: none but --help
   std::span<const Word> words = {};
@@ -56,6 +55,7 @@ struct Command {
   bool nvidias_exit_codes = false;
   bool takes_files = false;  // its arguments are paths, which shells complete
   bool listed = true;        // in `tranche help`, completion and manual pages
+  bool is_part = false;      // one of parts()
 };
 
 // What an exit code says (base/exit_code.h), as help, manual pages and reference tell it.
@@ -81,20 +81,6 @@ unsigned uses_of(const Command& command, const Word* word);
 std::vector<Example> examples_of(const Command& command, const Word* word);
 // A command that takes no flags or words needs no page of its own.
 bool has_man_page(const Command& command);
-
-int run_agent_command(const Invocation& invocation);
-int run_arbiter_command(const Invocation& invocation);
-int run_cleanup_command(const Invocation& invocation);
-int run_completion_command(const Invocation& invocation);
-int run_config_manager_command(const Invocation& invocation);
-int run_controller_command(const Invocation& invocation);
-int run_labels_command(const Invocation& invocation);
-int run_layout_command(const Invocation& invocation);
-int run_limit_command(const Invocation& invocation);
-int run_lint_command(const Invocation& invocation);
-int run_mps_control_command(const Invocation& invocation);
-int run_reference_command(const Invocation& invocation);
-int run_version_command(const Invocation& invocation);
 
 // "tranche 0.1.0"
 std::string version_line();

@@ -11,6 +11,7 @@
 #include "cli/completion.h"
 #include "cli/flags_to_sources.h"
 #include "cli/help.h"
+#include "cli/runs.h"
 #include "config/flags/command_line.h"
 
 namespace tranche::cli {

@@ -17,11 +17,10 @@ constexpr std::array kWords = {Word{"now", "at once"}, Word{"later", "it's not u
 constexpr std::array kSome = {
     Command{.name = "arbiter",
             .summary = "hold this node's containers to their limits",
-            .run = nullptr,
             .uses = config::kUseArbiter},
-    Command{.name = "limit", .summary = "set limits", .run = nullptr, .uses = config::kUseLimit},
-    Command{.name = "wait", .summary = "wait", .run = nullptr, .words = kWords},
-    Command{.name = "secret", .summary = "not told", .run = nullptr, .listed = false},
+    Command{.name = "limit", .summary = "set limits", .uses = config::kUseLimit},
+    Command{.name = "wait", .summary = "wait", .words = kWords},
+    Command{.name = "secret", .summary = "not told", .listed = false},
 };
 
 struct Shell {

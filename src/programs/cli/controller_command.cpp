@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
+#include "cli/runs.h"
 #include "controller/run.h"
 
 namespace tranche::cli {

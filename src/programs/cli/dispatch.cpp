@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/complete.h"
 #include "cli/help.h"
+#include "cli/runs.h"
 
 namespace tranche::cli {
 namespace {
@@ -38,7 +39,7 @@ int run(const Command& command, std::string_view program, Words arguments,
     fmt::print("{}", help_of(command, word, program));
     return kExitFine;
   }
-  const int code = command.run({command, program, arguments, std::move(environment)});
+  const int code = run_of(command)({command, program, arguments, std::move(environment)});
   return command.nvidias_exit_codes && code == kExitUsage ? kExitFinding : code;
 }
 

@@ -45,7 +45,7 @@ std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation
   }
   config::Sources sources;
   sources.program = program;
-  sources.drop_in = find_command(parts(), invocation.program) != nullptr;
+  sources.drop_in = invocation.command.is_part;
   sources.flags = parsed->flags;
   sources.environment = invocation.environment;
   return sources;

@@ -11,10 +11,10 @@ using testing::Not;
 
 TEST(CommandHelp, GroupsCommandsAndLeavesEmptyGroupsOut) {
   const Command some[] = {
-      {.name = "mend", .summary = "change one thing", .run = nullptr, .group = Group::kChange},
-      {.name = "serve", .summary = "run", .run = nullptr, .group = Group::kProcesses},
-      {.name = "break", .summary = "change two", .run = nullptr, .group = Group::kChange},
-      {.name = "secret", .summary = "", .run = nullptr, .listed = false},
+      {.name = "mend", .summary = "change one thing", .group = Group::kChange},
+      {.name = "serve", .summary = "run", .group = Group::kProcesses},
+      {.name = "break", .summary = "change two", .group = Group::kChange},
+      {.name = "secret", .summary = "", .listed = false},
   };
   const auto text = command_help(some);
   EXPECT_THAT(text, HasSubstr("\nProcesses of a node and a cluster:\n"

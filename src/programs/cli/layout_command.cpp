@@ -9,6 +9,7 @@
 #include "cli/command_end.h"
 #include "cli/flags_to_sources.h"
 #include "cli/layout.h"
+#include "cli/runs.h"
 #include "config/flags/command_line.h"
 
 namespace tranche::cli {

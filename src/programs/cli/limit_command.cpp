@@ -16,6 +16,7 @@
 #include "cli/limit_overview.h"
 #include "cli/limit_show.h"
 #include "cli/limit_work.h"
+#include "cli/runs.h"
 #include "config/flags/command_line.h"
 #include "config/programs/limit_options.h"
 #include "kube/client.h"

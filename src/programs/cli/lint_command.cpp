@@ -17,6 +17,7 @@
 #include "cli/lint_names.h"
 #include "cli/lint_output.h"
 #include "cli/output.h"
+#include "cli/runs.h"
 #include "config/flags/command_line.h"
 #include "config/programs/lint_options.h"
 #include "explain/lint/driver_name.h"

@@ -52,7 +52,7 @@ TEST(ManPages, TellEveryFlag) {
 }
 
 TEST(ManPages, TextIsNoRequestAndNoEscape) {
-  const Command odd{.name = "odd", .summary = "a\\b ~^` it's", .run = nullptr};
+  const Command odd{.name = "odd", .summary = "a\\b ~^` it's"};
   EXPECT_THAT(man_page(odd, {}), HasSubstr("tranche\\-odd \\- a\\eb \\(ti\\(ha\\(ga it\\(aqs\n"));
 }
 

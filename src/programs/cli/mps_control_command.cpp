@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/command_end.h"
 #include "cli/flags_to_sources.h"
+#include "cli/runs.h"
 
 namespace tranche::cli {
 int run_mps_control_command(const Invocation& invocation) {
@@ -11,8 +12,8 @@ int run_mps_control_command(const Invocation& invocation) {
   if (!rest.arguments.empty() && !rest.arguments.front().starts_with('-')) {
     word = find_word(invocation.command, rest.arguments.front());
     // NVIDIA's program ignores a word that it does not know.
-    const bool drop_in = find_command(parts(), invocation.program) != nullptr;
-    if (word == nullptr && !drop_in) return refuse_word(invocation, rest.arguments.front());
+    if (word == nullptr && !invocation.command.is_part)
+      return refuse_word(invocation, rest.arguments.front());
     if (word != nullptr) rest.arguments = rest.arguments.subspan(1);
   }
   const auto sources = flags_to_sources(rest, config::Program::kAgent, word);

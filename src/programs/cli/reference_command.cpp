@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/man_page.h"
 #include "cli/reference.h"
+#include "cli/runs.h"
 #include "cluster/reasons.h"
 #include "config/programs/reference.h"
 #include "labels/reference.h"

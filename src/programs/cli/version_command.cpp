@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
 #include "cli/output.h"
+#include "cli/runs.h"
 #include "config/programs/output_form.h"
 
 namespace tranche::cli {
