@@ -1,7 +1,7 @@
 #include "agent/run.h"
-#include "cli/command.h"
-#include "cli/flags_to_sources.h"
 #include "cli/runs.h"
+#include "cli/shell/command.h"
+#include "cli/shell/flags_to_sources.h"
 
 namespace tranche::cli {
 

@@ -7,11 +7,11 @@
 
 #include "base/edit_distance.h"
 #include "base/exit_code.h"
-#include "cli/command.h"
-#include "cli/completion.h"
-#include "cli/flags_to_sources.h"
-#include "cli/help.h"
 #include "cli/runs.h"
+#include "cli/shell/command.h"
+#include "cli/shell/completion.h"
+#include "cli/shell/flags_to_sources.h"
+#include "cli/shell/help.h"
 #include "config/flags/command_line.h"
 
 namespace tranche::cli {

@@ -1,6 +1,6 @@
-#include "cli/command.h"
-#include "cli/flags_to_sources.h"
 #include "cli/runs.h"
+#include "cli/shell/command.h"
+#include "cli/shell/flags_to_sources.h"
 #include "controller/run.h"
 
 namespace tranche::cli {

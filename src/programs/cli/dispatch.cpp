@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/exit_code.h"
-#include "cli/command.h"
-#include "cli/complete.h"
-#include "cli/help.h"
 #include "cli/runs.h"
+#include "cli/shell/command.h"
+#include "cli/shell/complete.h"
+#include "cli/shell/help.h"
 
 namespace tranche::cli {
 namespace {

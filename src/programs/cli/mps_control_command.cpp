@@ -1,8 +1,8 @@
 #include "agent/mps/mps_control.h"
-#include "cli/command.h"
-#include "cli/command_end.h"
-#include "cli/flags_to_sources.h"
 #include "cli/runs.h"
+#include "cli/shell/command.h"
+#include "cli/shell/command_end.h"
+#include "cli/shell/flags_to_sources.h"
 
 namespace tranche::cli {
 int run_mps_control_command(const Invocation& invocation) {

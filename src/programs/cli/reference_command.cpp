@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/fs.h"
-#include "cli/command.h"
-#include "cli/man_page.h"
-#include "cli/reference.h"
 #include "cli/runs.h"
+#include "cli/shell/command.h"
+#include "cli/shell/man_page.h"
+#include "cli/shell/reference.h"
 #include "cluster/reasons.h"
 #include "config/programs/reference.h"
 #include "labels/reference.h"

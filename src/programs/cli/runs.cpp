@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/layout/layout.h"
+#include "cli/limit/limit.h"
+#include "cli/lint/lint.h"
+
 namespace tranche::cli {
 namespace {
 

@@ -1,7 +1,7 @@
 #pragma once
-// What each command does: one function each.
+// What each command of the table does: one function each.
 
-#include "cli/command.h"
+#include "cli/shell/command.h"
 
 namespace tranche::cli {
 
@@ -10,6 +10,7 @@ using Run = int (*)(const Invocation&);
 // nullptr: nobody wrote it.
 Run run_of(const Command& command);
 
+// In files of these names; those that are more than a file have rooms of their own.
 int run_agent_command(const Invocation& invocation);
 int run_arbiter_command(const Invocation& invocation);
 int run_cleanup_command(const Invocation& invocation);
@@ -17,9 +18,6 @@ int run_completion_command(const Invocation& invocation);
 int run_config_manager_command(const Invocation& invocation);
 int run_controller_command(const Invocation& invocation);
 int run_labels_command(const Invocation& invocation);
-int run_layout_command(const Invocation& invocation);
-int run_limit_command(const Invocation& invocation);
-int run_lint_command(const Invocation& invocation);
 int run_mps_control_command(const Invocation& invocation);
 int run_reference_command(const Invocation& invocation);
 int run_version_command(const Invocation& invocation);

@@ -6,10 +6,10 @@
 
 #include "base/exit_code.h"
 #include "base/json_value.h"
-#include "cli/command.h"
-#include "cli/flags_to_sources.h"
-#include "cli/output.h"
 #include "cli/runs.h"
+#include "cli/shell/command.h"
+#include "cli/shell/flags_to_sources.h"
+#include "cli/shell/output.h"
 #include "config/programs/output_form.h"
 
 namespace tranche::cli {
@@ -24,7 +24,7 @@ int run_version_command(const Invocation& invocation) {
     fmt::print("{}\n", version_line());
     return kExitFine;
   }
-  const json::Value document = {{"version", "version/v1"}, {"tranche", TRANCHE_VERSION}};
+  const json::Value document = {{"version", "version/v1"}, {"tranche", version()}};
   fmt::print("{}", written(document, *form));
   return kExitFine;
 }
