@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "interpose/driver.h"
+#include "interpose/exports.h"
 #include "interpose/memory.h"
 
 using namespace tranche::interpose;

@@ -3,6 +3,7 @@
 #include "interpose/arrays.h"
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
+#include "interpose/exports.h"
 #include "interpose/first_context.h"
 #include "interpose/gate.h"
 #include "interpose/helper.h"

@@ -47,20 +47,11 @@ struct FirstCall<Member, int (*)(A...)> {
 
 struct Binding {
   const char* symbol;
-  const char* name;
-  int version;
-  bool twin;
-  void* ours;
   void** member;
 };
 
 #define OWN(symbol, name, version, twin, parameters) \
-  {#symbol,                                          \
-   #name,                                            \
-   version,                                          \
-   twin,                                             \
-   reinterpret_cast<void*>(&::symbol),               \
-   reinterpret_cast<void**>(&driver.symbol)},
+  {#symbol, reinterpret_cast<void**>(&driver.symbol)},
 #define GATED(symbol, name, version, twin, stream, parameters, arguments) \
   OWN(symbol, name, version, twin, parameters)
 #define LOADS(symbol, name, version, twin, parameters, arguments) \
@@ -78,35 +69,17 @@ const Binding kHooked[] = {
 #undef LATER
 #undef HOLDS
 
-#define USED(symbol, parameters) \
-  {#symbol, nullptr, 0, false, nullptr, reinterpret_cast<void**>(&driver.symbol)},
+#define USED(symbol, parameters) {#symbol, reinterpret_cast<void**>(&driver.symbol)},
 const Binding kUsed[] = {
 #include "interpose/used.def"
 };
 #undef USED
 
-#define NVML(symbol, parameters)       \
-  {#symbol,                            \
-   nullptr,                            \
-   0,                                  \
-   false,                              \
-   reinterpret_cast<void*>(&::symbol), \
-   reinterpret_cast<void**>(&nvml.symbol)},
+#define NVML(symbol, parameters) {#symbol, reinterpret_cast<void**>(&nvml.symbol)},
 const Binding kNvml[] = {
 #include "interpose/nvml.def"
 };
 #undef NVML
-
-// Open addressing by address; written under `binding`, read by any thread: the value first. Small,
-// because touching it is part of a program's start: several addresses of each function would fit.
-constexpr size_t kHooks = 1024;
-std::atomic<void*> hooked_addresses[kHooks];
-std::atomic<std::uint32_t> hooks[kHooks];  // how far behind our beginning the function is
-
-// Names that are hooked, by hash: an index into kHooked and one.
-constexpr size_t kNames = 512;
-std::uint8_t names_made;
-std::uint16_t names[kNames];
 
 Lock binding;
 // The bound libraries; they stay loaded.
@@ -115,25 +88,7 @@ void* nvml_library;
 std::atomic<bool> cuda_bound;
 std::atomic<bool> nvml_bound;
 
-size_t place(const void* address, size_t size) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(address);
-  return static_cast<size_t>((bits >> 4U) * 0x9E3779B97F4A7C15ULL >> 40U) % size;
-}
-
-void remember(void* address, void* ours) {
-  for (size_t i = place(address, kHooks), tries = 0; tries < kHooks;
-       ++tries, i = (i + 1) % kHooks) {
-    void* there = hooked_addresses[i].load(std::memory_order_relaxed);
-    if (there == address) return;
-    if (there != nullptr) continue;
-    const auto offset = static_cast<const char*>(ours) - __ehdr_start;
-    hooks[i].store(static_cast<std::uint32_t>(offset), std::memory_order_relaxed);
-    hooked_addresses[i].store(address, std::memory_order_release);
-    return;
-  }
-}
-
-// `inside`: any function of the library. `missing` is used for functions that it lacks.
+// `inside`: any function of the library. `missing` answers for what it does not have.
 template <size_t N>
 void bind(const Binding (&bindings)[N], const void* inside, int (*missing)()) {
   const Object library = object_of(inside);
@@ -141,12 +96,16 @@ void bind(const Binding (&bindings)[N], const void* inside, int (*missing)()) {
     void* found = symbol_of(library, one.symbol);
     void* real = found != nullptr ? found : reinterpret_cast<void*>(missing);
     __atomic_store_n(one.member, real, __ATOMIC_RELEASE);
-    if (found != nullptr && one.ours != nullptr) remember(found, one.ours);
   }
 }
 
-// `symbol` of the library under its own name if it is already loaded; else from the program's
-// handle, or from the library it is linked with under another name.
+void* symbol_in(const Binding& one, int (*missing)()) {
+  void* real = __atomic_load_n(one.member, __ATOMIC_ACQUIRE);
+  return real == reinterpret_cast<void*>(missing) ? nullptr : real;
+}
+
+// `symbol` of the library under its own name when it is loaded already; else of what the program
+// has in hand, or is linked with under another name.
 void* of_library(const char* name, const char* symbol, void* handle) {
   void* library = loader().dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
   void* found = library != nullptr ? loader().dlsym(library, symbol) : nullptr;
@@ -171,38 +130,9 @@ bool is_of_copy(const void* found, const void* bound) {
 }
 
 void* function_of(void* library, void* found, const char* name) {
-  if (library == nullptr || hook_of(found) != nullptr) return found;
+  if (library == nullptr) return found;
   void* bound = loader().dlsym(library, name);
   return bound != nullptr && bound != found && is_of_copy(found, bound) ? bound : found;
-}
-
-// Eight characters at a time, the last eight of a name as they are.
-std::uint32_t hash_of(const char* name) {
-  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ULL;
-  const size_t length = strlen(name);
-  std::uint64_t hash = length;
-  for (size_t at = 0; at < length; at += sizeof(hash)) {
-    const bool is_last = at + sizeof(hash) > length;
-    std::uint64_t part = 0;
-    if (length < sizeof(part)) {
-      for (size_t i = 0; i < length; ++i) part = part << 8U | static_cast<unsigned char>(name[i]);
-    } else {
-      memcpy(&part, name + (is_last ? length - sizeof(part) : at), sizeof(part));
-    }
-    hash = (hash ^ part) * kMix;
-    hash ^= hash >> 32U;
-  }
-  return static_cast<std::uint32_t>(hash);
-}
-
-void make_names() {
-  for (std::size_t b = 0; b < sizeof(kHooked) / sizeof(*kHooked); ++b) {
-    size_t i = hash_of(kHooked[b].name) % kNames;
-    while (names[i] != 0 && strcmp(kHooked[names[i] - 1].name, kHooked[b].name) != 0)
-      i = (i + 1) % kNames;
-    if (names[i] == 0) names[i] = static_cast<std::uint16_t>(b + 1);
-  }
-  names_made = 1;
 }
 
 }  // namespace
@@ -265,6 +195,8 @@ const Loader& loader() {
 
 bool is_cuda_bound() { return cuda_bound.load(std::memory_order_acquire); }
 
+Lock& binding_lock() { return binding; }
+
 void forget_driver() { binding.reset(); }
 
 bool bind_cuda(void* handle) {
@@ -275,7 +207,6 @@ bool bind_cuda(void* handle) {
   const void* found = of_library("libcuda.so.1", "cuInit", handle);
   if (found == nullptr) return false;
   cuda_library = keep_loaded(found);
-  make_names();
   bind(kHooked, found, no_such_function);
   bind(kUsed, found, no_such_function);
 #define REAL(symbol)                                                               \
@@ -302,23 +233,16 @@ bool bind_nvml(void* handle) {
   return true;
 }
 
+void* cuda_symbol(size_t i) { return symbol_in(kHooked[i], no_such_function); }
+
+void* nvml_symbol(size_t i) { return symbol_in(kNvml[i], no_such_nvml_function); }
+
 void* cuda_function(void* found, const char* name) {
   return function_of(cuda_library, found, name);
 }
 
 void* nvml_function(void* found, const char* name) {
   return function_of(nvml_library, found, name);
-}
-
-void* hook_of(void* address) {
-  for (size_t i = place(address, kHooks), tries = 0; tries < kHooks;
-       ++tries, i = (i + 1) % kHooks) {
-    void* there = hooked_addresses[i].load(std::memory_order_acquire);
-    if (there == nullptr) return nullptr;
-    if (there == address)
-      return const_cast<char*>(__ehdr_start) + hooks[i].load(std::memory_order_relaxed);
-  }
-  return nullptr;
 }
 
 bool is_ours(void* address) {
@@ -331,26 +255,6 @@ bool is_ours(void* address) {
     if (is_code && at - part.p_vaddr < part.p_memsz) return true;
   }
   return false;
-}
-
-bool is_hooked_name(const char* name) {
-  for (size_t i = hash_of(name) % kNames; names[i] != 0; i = (i + 1) % kNames) {
-    if (strcmp(kHooked[names[i] - 1].name, name) == 0) return true;
-  }
-  return false;
-}
-
-void learn(const char* name, std::uint64_t flags) {
-  const UncancelledGuard guard(binding);
-  for (const Binding& b : kHooked) {
-    if (strcmp(b.name, name) != 0) continue;
-    constexpr std::uint64_t kPerThread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-    if (b.twin != (flags == kPerThread)) continue;
-    void* address = nullptr;
-    const int status = driver.cuGetProcAddress_v2(
-        const_cast<char*>(name), static_cast<void*>(&address), b.version, flags, nullptr);
-    if (status == kSuccess && address != nullptr && !is_ours(address)) remember(address, b.ours);
-  }
 }
 
 }  // namespace tranche::interpose

@@ -1,5 +1,6 @@
 #pragma once
-// The real driver's functions, by symbol, and which of our functions hooks each.
+// The real driver's functions, by symbol. It knows nothing of our own, which stand before them
+// (hooked.h).
 //
 // Bound once, when a program first looks one of them up or calls one of ours (bind_cuda); until
 // then each member first binds and then calls the real function. If no driver is loaded, or it
@@ -10,28 +11,7 @@
 #include <dlfcn.h>
 
 #include "interpose/cuda.h"
-
-// Our functions under the driver's names: the library's exports.
-#pragma GCC visibility push(default)
-extern "C" {
-using tranche::interpose::CUdeviceptr;
-using tranche::interpose::Location;
-#define OWN(symbol, name, version, twin, parameters) int symbol parameters;
-#define GATED(symbol, name, version, twin, stream, parameters, arguments) int symbol parameters;
-#define LOADS(symbol, name, version, twin, parameters, arguments) int symbol parameters;
-#define LATER(symbol, name, version, twin, parameters, arguments) int symbol parameters;
-#define HOLDS(symbol, name, version, twin, stream, parameters, arguments) int symbol parameters;
-#include "interpose/symbols.def"
-#define NVML(symbol, parameters) int symbol parameters;
-#include "interpose/nvml.def"
-#undef OWN
-#undef GATED
-#undef LOADS
-#undef LATER
-#undef HOLDS
-#undef NVML
-}
-#pragma GCC visibility pop
+#include "interpose/lock.h"
 
 namespace tranche::interpose {
 
@@ -66,24 +46,23 @@ extern Nvml nvml;
 bool bind_cuda(void* handle);
 bool bind_nvml(void* handle);
 bool is_cuda_bound();
-// In a forked child: keeps the addresses, and resets the lock, whose owner may not exist here.
+// Held while a library is bound, and by who keeps something beside the addresses.
+Lock& binding_lock();
+// In a forked child: the addresses stay, the lock of a thread that is not there does not.
 void forget_driver();
 
-// The bound library's function for a lookup that returned `found`: itself or, if it belongs to
-// another copy of the library, the function of this name. A second copy has its own contexts and
-// memory, which would go uncounted.
+// Of the line `i` of symbols.def, or of nvml.def, what the bound library has; nullptr: nothing.
+void* cuda_symbol(size_t i);
+void* nvml_symbol(size_t i);
+
+// The function of the bound library that a program wants which was given `found`: itself, or, where
+// that is of another copy of the library, the one of this name. A second copy has contexts and
+// memory of its own, which nobody would count.
 void* cuda_function(void* found, const char* name);
 void* nvml_function(void* found, const char* name);
 
-// Our hook for the real function `address`; nullptr: there is none.
-void* hook_of(void* address);
 // Whether `address` is one of our own functions.
 bool is_ours(void* address);
-// Whether the driver's function `name` is hooked, by its name in cuGetProcAddress.
-bool is_hooked_name(const char* name);
-// Asks the driver for each interface of `name` that we know, and remembers the answers: they may
-// differ from dlsym's addresses.
-void learn(const char* name, std::uint64_t flags);
 
 // The C library's own functions, found without calling it.
 struct Loader {

@@ -3,6 +3,7 @@
 #include "interpose/launches.h"
 
 #include "interpose/driver.h"
+#include "interpose/exports.h"
 #include "interpose/gate.h"
 #include "interpose/memory.h"
 #include "interpose/pools.h"

@@ -2,6 +2,7 @@
 
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
+#include "interpose/exports.h"
 #include "interpose/let_go.h"
 #include "interpose/pending_frees.h"
 #include "interpose/pools.h"

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "interpose/exports.h"
 #include "interpose/nvml_views.h"
 #include "interpose/own_processes.h"
 #include "interpose/part_file.h"

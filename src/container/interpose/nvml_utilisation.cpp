@@ -1,6 +1,7 @@
 // Utilisation as the container sees it: what the driver's samples say of its own processes, never
 // more than the device's. The driver tells a device's utilisation for all who use it together.
 
+#include "interpose/exports.h"
 #include "interpose/nvml_views.h"
 
 using namespace tranche::interpose;

@@ -4,6 +4,7 @@
 // refuses, the mark costs no more than a wait for NVML (let_go.h).
 
 #include "interpose/driver.h"
+#include "interpose/exports.h"
 #include "interpose/memory.h"
 
 using namespace tranche::interpose;

@@ -4,8 +4,8 @@
 #include <link.h>
 
 #include "interpose/driver.h"
+#include "interpose/hooked.h"
 #include "interpose/keep_errno.h"
-#include "interpose/system.h"
 #include "interpose/text.h"
 
 using namespace tranche::interpose;
@@ -60,28 +60,14 @@ void* swap(void* handle, const char* name, void* found) {
       past_us(is_search ? nullptr : found, name, of_cuda ? "libcuda.so.1" : "libnvidia-ml.so.1");
   if (real == nullptr) return nullptr;
   void* own_handle = is_search ? nullptr : handle;
-  const bool is_bound = of_cuda ? bind_cuda(own_handle) : bind_nvml(own_handle);
-  if (is_bound) real = of_cuda ? cuda_function(real, name) : nvml_function(real, name);
-  loader().dlerror();  // failures of our lookups in between are not the program's
-  if (!is_bound) return real;
-  void* ours = hook_of(real);
-  return ours != nullptr ? ours : real;
-}
-
-// What a lookup by name, version and flags gave, in place.
-void swap_answer(const char* name, void** function, std::uint64_t flags) {
-  if (name == nullptr || function == nullptr || *function == nullptr) return;
-  void* ours = hook_of(*function);
-  if (ours == nullptr && is_hooked_name(name)) {
-    learn(name, flags);
-    ours = hook_of(*function);
-    static unsigned once;
-    if (ours == nullptr)
-      say("this driver has a newer interface than the limiter knows; memory taken by it is counted "
-          "late",
-          &once);
+  const bool is_bound = of_cuda ? hook_cuda(own_handle) : hook_nvml(own_handle);
+  void* ours = is_bound ? hook_of(real) : nullptr;
+  if (is_bound && ours == nullptr) {
+    real = of_cuda ? cuda_function(real, name) : nvml_function(real, name);
+    ours = hook_of(real);
   }
-  if (ours != nullptr) *function = ours;
+  loader().dlerror();  // what was looked for in between is not the program's failure
+  return ours != nullptr ? ours : real;
 }
 
 }  // namespace
@@ -119,20 +105,4 @@ void* tranche_lookup_dlvsym(void* handle, const char* name, const char* version)
 // one.
 void* tranche_lookup_dlmopen(long, const char* file, int mode) {
   return loader().dlopen(file, mode);
-}
-
-int cuGetProcAddress(void* name, void* function, int version, std::uint64_t flags) {
-  if (!bind_cuda(nullptr)) return kNotInitialized;
-  const int status = driver.cuGetProcAddress(name, function, version, flags);
-  if (status == kSuccess)
-    swap_answer(static_cast<const char*>(name), static_cast<void**>(function), flags);
-  return status;
-}
-
-int cuGetProcAddress_v2(void* name, void* function, int version, std::uint64_t flags, void* found) {
-  if (!bind_cuda(nullptr)) return kNotInitialized;
-  const int status = driver.cuGetProcAddress_v2(name, function, version, flags, found);
-  if (status == kSuccess)
-    swap_answer(static_cast<const char*>(name), static_cast<void**>(function), flags);
-  return status;
 }

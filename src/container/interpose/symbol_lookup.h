@@ -1,7 +1,7 @@
 #pragma once
-// How programs find the driver's functions: dlsym, dlvsym, dlmopen and cuGetProcAddress. In
-// each, the real function answers first; if we hook its answer, the program gets our hook
-// instead.
+// How programs get at the driver's functions: dlsym, dlvsym, dlmopen, and cuGetProcAddress, which
+// hooked.cpp has. In each the real one answers first; where something of ours stands before what it
+// answered, the program gets that instead.
 //
 // The C library's three depend on their caller (RTLD_NEXT, an object's own search path). So each
 // begins with a few instructions (trampolines.S) that only check the second argument and, unless

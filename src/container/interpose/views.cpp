@@ -2,6 +2,7 @@
 // its errors are its own.
 
 #include "interpose/driver.h"
+#include "interpose/exports.h"
 #include "interpose/memory.h"
 
 using namespace tranche::interpose;
