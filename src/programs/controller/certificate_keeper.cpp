@@ -46,6 +46,7 @@ CertificateKeeper::CertificateKeeper(const WorkerContext& context, Options optio
         [this](const cluster::CacheChange&) { queue_.ask(kCertificates); });
   }
   queue_.ask(kCertificates);
+  queue_.begin();
 }
 
 std::optional<std::string> CertificateKeeper::trouble() const {

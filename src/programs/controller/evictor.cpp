@@ -49,7 +49,9 @@ Evictor::Evictor(const WorkerContext& context, Options options)
              {.kind = cluster::kNode,
               .selection = {.label_selector = fmt::format("{}={}", cluster::kEvictRequestsLabel,
                                                           cluster::kEvictRequestsLabelValue)}},
-             [this](const cluster::CacheChange& change) { take(change); }) {}
+             [this](const cluster::CacheChange& change) { take(change); }) {
+  queue_.begin();
+}
 
 std::optional<std::string> Evictor::trouble() const { return trouble_of({&nodes_}); }
 

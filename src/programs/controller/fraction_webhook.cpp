@@ -27,21 +27,24 @@ http::Response json_response(std::string text) {
 
 FractionWebhook::FractionWebhook(const WorkerContext& context, const FleetWatch& fleet,
                                  ShareTemplates& templates, Options options)
-    : context_(context), fleet_(fleet), templates_(templates), options_(std::move(options)) {
-  queue_.emplace(
-      context_.log, context_.backoff,
-      [this](const std::string&, const std::stop_token&) -> Result<WorkQueue::Next> {
-        TRY(listen());
-        return std::nullopt;
-      },
-      WorkQueue::Complaint::kWithWaits);
-  queue_->ask(kPort);
-  secrets_.emplace(
-      context.watches,
-      Watched{.kind = cluster::kSecret,
-              .selection = {.ns = options_.secret.ns,
-                            .field_selector = "metadata.name=" + options_.secret.name}},
-      [this](const cluster::CacheChange& change) { take_secret(change); });
+    : context_(context),
+      fleet_(fleet),
+      templates_(templates),
+      options_(std::move(options)),
+      queue_(
+          context.log, context.backoff,
+          [this](const std::string&, const std::stop_token&) -> Result<WorkQueue::Next> {
+            TRY(listen());
+            return std::nullopt;
+          },
+          WorkQueue::Complaint::kWithWaits),
+      secrets_(context.watches,
+               {.kind = cluster::kSecret,
+                .selection = {.ns = options_.secret.ns,
+                              .field_selector = "metadata.name=" + options_.secret.name}},
+               [this](const cluster::CacheChange& change) { take_secret(change); }) {
+  queue_.ask(kPort);
+  queue_.begin();
 }
 
 Result<void> FractionWebhook::listen() {

@@ -76,8 +76,8 @@ class FractionWebhook : public Worker {
   std::string flaw_;  // why it cannot be served; empty: it is
   std::unique_ptr<http::Server> server_;
   // Last: their threads use the others.
-  std::optional<WorkQueue> queue_;
-  std::optional<Watch> secrets_;
+  WorkQueue queue_;
+  Watch secrets_;
 };
 
 std::optional<WorkerPlan> plan_fraction_webhook(const config::ControllerOptions& options);

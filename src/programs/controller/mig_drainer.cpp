@@ -90,6 +90,7 @@ MigDrainer::MigDrainer(const WorkerContext& context, Options options)
                if (change.type != cluster::ChangeType::kSynced) queue_.ask(change.object.key.name);
              }) {
   queue_.ask(kLeftovers);
+  queue_.begin();
 }
 
 std::optional<std::string> MigDrainer::trouble() const { return trouble_of({&nodes_}); }

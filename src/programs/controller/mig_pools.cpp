@@ -70,7 +70,9 @@ MigPools::MigPools(const WorkerContext& context, Options options)
       maps_(context.watches,
             {.kind = cluster::kConfigMap,
              .selection = {.ns = options_.ns, .field_selector = "metadata.name=" + options_.name}},
-            [this](const cluster::CacheChange&) { queue_.ask(kPools); }) {}
+            [this](const cluster::CacheChange&) { queue_.ask(kPools); }) {
+  queue_.begin();
+}
 
 std::optional<std::string> MigPools::trouble() const { return trouble_of({&maps_}); }
 

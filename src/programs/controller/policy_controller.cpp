@@ -50,37 +50,32 @@ PolicyController::PolicyController(const WorkerContext& context, Options options
     : context_(context),
       options_(std::move(options)),
       events_(context.event_recorder()),
+      queue_(
+          context.log, context.backoff,
+          [this](const std::string&, const std::stop_token& stop) -> Result<WorkQueue::Next> {
+            TRY(reconcile(stop));
+            return std::nullopt;
+          },
+          WorkQueue::Complaint::kWithWaits),
       policies_(context.watches, {.kind = cluster::kClusterPolicy, .kind_may_be_missing = true},
-                [this](const cluster::CacheChange&) { notifier_.notify(); }),
+                [this](const cluster::CacheChange&) { queue_.ask_at_once(kPolicy); }),
       maps_(context.watches, {.kind = cluster::kConfigMap, .selection = {.ns = options_.ns}},
-            [this](const cluster::CacheChange&) { notifier_.notify(); }),
+            [this](const cluster::CacheChange&) { queue_.ask_at_once(kPolicy); }),
       daemon_sets_(context.watches,
                    {.kind = cluster::kDaemonSet, .selection = {.field_selector = kPluginSelector}},
-                   [this](const cluster::CacheChange&) { notifier_.notify(); }) {
+                   [this](const cluster::CacheChange&) { queue_.ask_at_once(kPolicy); }) {
   if (!options_.agents.empty()) {
     agents_.emplace(context.watches,
                     Watched{.kind = cluster::kDaemonSet,
                             .selection = {.ns = options_.ns,
                                           .field_selector = "metadata.name=" + options_.agents}},
-                    [this](const cluster::CacheChange&) { notifier_.notify(); });
-    nodes_.emplace(context, [this] { notifier_.notify(); });
+                    [this](const cluster::CacheChange&) { queue_.ask_at_once(kPolicy); });
+    nodes_.emplace(context, [this] { queue_.ask_at_once(kPolicy); });
   }
-  queue_.emplace(
-      context_.log, context_.backoff,
-      [this](const std::string&, const std::stop_token& stop) -> Result<WorkQueue::Next> {
-        TRY(reconcile(stop));
-        return std::nullopt;
-      },
-      WorkQueue::Complaint::kWithWaits);
-  const auto work = [this] { queue_->ask_at_once(kPolicy); };
-  notifier_.listen(work);
-  work();  // the caches may have notified before listen()
+  queue_.begin();
 }
 
-PolicyController::~PolicyController() {
-  notifier_.listen({});
-  queue_.reset();
-}
+PolicyController::~PolicyController() { queue_.stop(); }
 
 std::optional<std::string> PolicyController::trouble() const { return trouble_of(caches()); }
 

@@ -22,7 +22,6 @@
 #include "controller/serving_nodes.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"
-#include "process/change_notifier.h"
 
 namespace tranche::controller {
 
@@ -68,7 +67,6 @@ class PolicyController : public Worker {
 
   const WorkerContext context_;
   const Options options_;
-  process::ChangeNotifier notifier_;
   // Used by the queue's thread only. `written_`: what the last write of the ConfigMap was to
   // make, and what it made. `told_`: the outcome reported last, by the policy's uid.
   struct Written {
@@ -79,13 +77,13 @@ class PolicyController : public Worker {
   std::optional<Written> written_;
   std::map<std::string, Condition> told_;
   cluster::EventRecorder events_;
+  WorkQueue queue_;
+  // Last: their threads ask the queue.
   Watch policies_;
   Watch maps_;
   Watch daemon_sets_;
   std::optional<Watch> agents_;        // of one DaemonSet; nullopt: it is not told which
   std::optional<ServingNodes> nodes_;  // nullopt: the same
-  // Last, because its thread reads the caches.
-  std::optional<WorkQueue> queue_;
 };
 
 std::optional<WorkerPlan> plan_policy(const config::ControllerOptions& options);

@@ -35,25 +35,26 @@ QuotaKeeper::QuotaKeeper(const WorkerContext& context, ShareBook& book, Options 
       options_(std::move(options)),
       queue_(
           context.log, context.backoff,
-          [this](const std::string& ns, const std::stop_token& stop) { return visit(ns, stop); }) {
-  quotas_.emplace(context, [this](const std::string& ns) {
-    if (!ns.empty()) queue_.ask(ns);
-  });
-  // A claim may name the class anywhere; whether it asks for it is seen when it is charged.
-  claims_.emplace(context.watches,
-                  Watched{.kind = cluster::kResourceClaim,
-                          .kind_may_be_missing = true,
-                          .reduce = names_a_class(options_.classes),
-                          .in_pages = true},
-                  [this](const cluster::CacheChange& change) { take_claim(change); });
-  is_ready_ = true;
+          [this](const std::string& ns, const std::stop_token& stop) { return visit(ns, stop); }),
+      quotas_(context,
+              [this](const std::string& ns) {
+                if (!ns.empty()) queue_.ask(ns);
+              }),
+      // A claim may name the class anywhere; whether it asks for it is seen when it is charged.
+      claims_(context.watches,
+              {.kind = cluster::kResourceClaim,
+               .kind_may_be_missing = true,
+               .reduce = names_a_class(options_.classes),
+               .in_pages = true},
+              [this](const cluster::CacheChange& change) { take_claim(change); }) {
+  queue_.begin();
 }
 
 QuotaKeeper::~QuotaKeeper() { queue_.stop(); }
 
 std::optional<std::string> QuotaKeeper::trouble() const {
-  if (const auto why = quotas_->trouble()) return why;
-  return trouble_of({&*claims_});
+  if (const auto why = quotas_.trouble()) return why;
+  return trouble_of({&claims_});
 }
 
 void QuotaKeeper::take_claim(const cluster::CacheChange& change) {
@@ -81,11 +82,10 @@ Result<ShareBook::Holds> QuotaKeeper::settle(const std::string& ns, bool may_go,
 }
 
 Result<WorkQueue::Next> QuotaKeeper::visit(const std::string& ns, const std::stop_token& stop) {
-  if (!is_ready_) return options_.spacing;
   const auto now = context_.clock.now();
   const auto last = visited_.find(ns);
   if (last != visited_.end() && now - last->second < options_.spacing) return options_.spacing;
-  if (!quotas_->may_matter(ns)) {
+  if (!quotas_.may_matter(ns)) {
     visited_.erase(ns);
     empty_since_.erase(ns);
     const std::scoped_lock lock(mutex_);

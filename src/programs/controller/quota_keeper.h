@@ -9,7 +9,6 @@
 //
 // Works over the port cluster::Objects on a thread of its own. The destructor stops it.
 
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -63,11 +62,10 @@ class QuotaKeeper : public Worker {
   std::mutex mutex_;
   // Uids of claims that have gone since the namespace was settled; guarded by mutex_.
   std::map<std::string, std::set<std::string>> gone_;
-  std::atomic<bool> is_ready_ = false;  // the watches below are there
   WorkQueue queue_;
   // Last: their threads ask the queue.
-  std::optional<QuotaWatch> quotas_;
-  std::optional<Watch> claims_;
+  QuotaWatch quotas_;
+  Watch claims_;
 };
 
 std::optional<WorkerPlan> plan_quota_keeper(const config::ControllerOptions& options);

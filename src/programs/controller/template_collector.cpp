@@ -38,25 +38,25 @@ TemplateCollector::TemplateCollector(const WorkerContext& context, FleetWatch& f
       templates_(templates),
       options_(std::move(options)),
       renewer_(context.objects, context.clock, context.log),
+      queue_(context.log, context.backoff,
+             [this](const std::string& turn, const std::stop_token& stop) {
+               return visit(turn, stop);
+             }),
       pods_(context.watches,
             {.kind = cluster::kPod,
              .reduce = {.name = "templates", .make = used_templates_text},
              .in_pages = true},
             [this](const cluster::CacheChange& change) {
-              if (!change.object.json.empty()) notifier_.notify();
+              if (!change.object.json.empty()) queue_.ask(kPodsTurn);
             }) {
-  queue_.emplace(
-      context_.log, context_.backoff,
-      [this](const std::string& turn, const std::stop_token& stop) { return visit(turn, stop); });
-  notifier_.listen([this] { queue_->ask(kPodsTurn); });
-  fleet_.listen([this] { queue_->ask(kPodsTurn); });
-  queue_->ask(kAllTurn);
+  fleet_.listen([this] { queue_.ask(kPodsTurn); });
+  queue_.ask(kAllTurn);
+  queue_.begin();
 }
 
 TemplateCollector::~TemplateCollector() {
   fleet_.listen({});
-  notifier_.listen({});
-  queue_.reset();
+  queue_.stop();
 }
 
 std::optional<std::string> TemplateCollector::trouble() const {

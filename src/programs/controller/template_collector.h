@@ -26,7 +26,6 @@
 #include "controller/template_uses.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"
-#include "process/change_notifier.h"
 
 namespace tranche::controller {
 
@@ -64,9 +63,8 @@ class TemplateCollector : public Worker {
   // When a template was in use last, or was first seen; of the queue's thread alone.
   std::map<cluster::ObjectKey, std::chrono::steady_clock::time_point> used_;
   ClaimRenewer renewer_;  // of the queue's thread alone
-  process::ChangeNotifier notifier_;
-  Watch pods_;
-  std::optional<WorkQueue> queue_;
+  WorkQueue queue_;
+  Watch pods_;  // last: its thread asks the queue
 };
 
 std::optional<WorkerPlan> plan_template_collector(const config::ControllerOptions& options);

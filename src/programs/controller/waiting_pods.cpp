@@ -69,6 +69,7 @@ WaitingPods::WaitingPods(const WorkerContext& context, Options options)
     topics_.emplace(one.topic, Topic{one, context.standing_events()});
   }
   for (const auto& one : options.explainers) queue_.ask(one.topic);
+  queue_.begin();
 }
 
 std::optional<std::string> WaitingPods::trouble() const { return trouble_of({&pods_}); }

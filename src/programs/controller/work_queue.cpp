@@ -8,11 +8,11 @@
 namespace tranche::controller {
 
 WorkQueue::WorkQueue(const Log& log, const Backoff& backoff, Visit visit, Complaint complaint)
-    : log_(log),
-      backoff_(backoff),
-      visit_(std::move(visit)),
-      complaint_(complaint),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : log_(log), backoff_(backoff), visit_(std::move(visit)), complaint_(complaint) {}
+
+void WorkQueue::begin() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
 
 void WorkQueue::ask(const std::string& name) {
   {

@@ -40,6 +40,9 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
+  // Starts the visits. Called once, when all that they use has been made; names that were asked for
+  // before are not lost.
+  void begin();
   // The following are thread-safe.
   void ask(const std::string& name);
   // Like ask(), but after a failure too the name is due at once, and its waits begin anew. For a
@@ -73,7 +76,7 @@ class WorkQueue {
   // Guarded by mutex_.
   std::map<std::string, Turn> turns_;
   SaidOnce said_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // from begin(); last: it uses the others
 };
 
 }  // namespace tranche::controller

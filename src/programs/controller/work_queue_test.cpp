@@ -37,6 +37,7 @@ TEST_F(WorkQueueTest, VisitsWhoAsksAndThenNobody) {
     note(name);
     return Result<WorkQueue::Next>(std::nullopt);
   });
+  queue.begin();
   queue.ask("a");
   ASSERT_TRUE(test::eventually([&] { return visited().size() == 1; }));
   queue.ask("b");
@@ -49,6 +50,7 @@ TEST_F(WorkQueueTest, ComesAgainAfterTheTimeThatAVisitGives) {
     note(name);
     return Result<WorkQueue::Next>(milliseconds(1));
   });
+  queue.begin();
   queue.ask("a");
   EXPECT_TRUE(test::eventually([&] { return visited().size() >= 3; }));
 }
@@ -58,6 +60,7 @@ TEST_F(WorkQueueTest, WhoAsksIsVisitedBeforeThatTime) {
     note(name);
     return Result<WorkQueue::Next>(hours(1));
   });
+  queue.begin();
   queue.ask("a");
   ASSERT_TRUE(test::eventually([&] { return visited().size() == 1; }));
   queue.ask("a");
@@ -71,6 +74,7 @@ TEST_F(WorkQueueTest, AFailureIsSaidOnceAndTriedAgain) {
                     if (++attempts < 4) return fail(Code::kUnavailable, "away");
                     return std::nullopt;
                   });
+  queue.begin();
   queue.ask("a");
   ASSERT_TRUE(test::eventually([&] { return attempts == 4; }));
   EXPECT_EQ(log_.count("a: away"), 1);
@@ -84,6 +88,7 @@ TEST_F(WorkQueueTest, WhoAsksAfterAFailureWaitsToo) {
                     ++attempts;
                     return fail(Code::kUnavailable, "away");
                   });
+  queue.begin();
   queue.ask("a");
   ASSERT_TRUE(test::eventually([&] { return log_.count("a: away") == 1; }));
   queue.ask("a");
@@ -101,6 +106,7 @@ TEST_F(WorkQueueTest, WhoAsksAtOnceWaitsForNoFailure) {
         return fail(Code::kUnavailable, "away");
       },
       WorkQueue::Complaint::kWithWaits);
+  queue.begin();
   queue.ask("a");
   ASSERT_TRUE(test::eventually([&] { return log_.count("away") == 1; }));
   queue.ask_at_once("a");
@@ -119,6 +125,7 @@ TEST_F(WorkQueueTest, WhoAsksAtOnceDuringAVisitIsVisitedAfterIt) {
                     test::eventually([&] { return may_end.load(); });
                     return fail(Code::kUnavailable, "away");
                   });
+  queue.begin();
   queue.ask("a");
   ASSERT_TRUE(test::eventually([&] { return attempts == 1; }));
   queue.ask_at_once("a");
@@ -135,6 +142,7 @@ TEST_F(WorkQueueTest, WhatIsForgottenIsNotVisitedAgainAndItsFailureIsNewsLater) 
                     ++attempts;
                     return fail(Code::kUnavailable, "away");
                   });
+  queue.begin();
   queue.ask("a");
   ASSERT_TRUE(test::eventually([&] { return log_.count("a: away") == 1; }));
   queue.forget("a");
@@ -145,6 +153,17 @@ TEST_F(WorkQueueTest, WhatIsForgottenIsNotVisitedAgainAndItsFailureIsNewsLater) 
   queue.ask("a");
   EXPECT_TRUE(test::eventually([&] { return log_.count("a: away") == 2; }))
       << "it waits for no failure of before";
+}
+
+TEST_F(WorkQueueTest, NothingIsVisitedBeforeItBeginsAndNothingAskedForIsLost) {
+  WorkQueue queue(log_.log(), kShort, [&](const std::string& name, const std::stop_token&) {
+    note(name);
+    return Result<WorkQueue::Next>(std::nullopt);
+  });
+  queue.ask("a");
+  EXPECT_TRUE(visited().empty());
+  queue.begin();
+  EXPECT_TRUE(test::eventually([&] { return visited().size() == 1; }));
 }
 
 }  // namespace
