@@ -74,7 +74,14 @@ class Claims:
 
     def allocate(self, name: str, memory: str, percent: int, device: str = "gpu-0") -> dict:
         """A claim with a share, as the scheduler leaves it."""
-        requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu-share"}}]
+        part = {"shareID": str(uuid.uuid4()), "consumedCapacity": {"memory": memory, "compute": str(percent)}}
+        return self._allocate(name, "gpu-share", device, part)
+
+    def allocate_whole(self, name: str, device: str = "gpu-0") -> dict:
+        return self._allocate(name, "gpu.nvidia.com", device, {})
+
+    def _allocate(self, name: str, device_class: str, device: str, part: dict) -> dict:
+        requests = [{"name": "gpu", "exactly": {"deviceClassName": device_class}}]
         claim = self.server.apply(
             {
                 "apiVersion": "resource.k8s.io/v1",
@@ -88,8 +95,7 @@ class Claims:
             "driver": DRIVER,
             "pool": f"gpu-{self.name}",
             "device": device,
-            "shareID": str(uuid.uuid4()),
-            "consumedCapacity": {"memory": memory, "compute": str(percent)},
+            **part,
         }
         claim["status"] = {"allocation": {"devices": {"results": [result]}}}
         path = f"{API}/namespaces/default/resourceclaims/{name}/status"

@@ -302,3 +302,32 @@ def test_a_config_that_shares_by_mps_names_the_claims_from_before(server, shared
     assert claims.part(claim)["permille"] == 250
     claims.unprepare(claim)
     claims.forget(claim)
+
+
+def test_the_pod_of_a_claim_is_told_that_its_gpu_is_unhealthy(server, node):
+    """Kubelet's list of devices does not name it: the claim does."""
+    claims = Claims(server, node("l20"), "unhealthy")
+    claims.agent(f"--arbiter-state-dir={claims.node.dir / 'arbiter'}")
+    server.wait(lambda: "gpu-0" in claims.devices(), "gpu-0 is published")
+    claim = claims.allocate_whole("whole-gpu")
+    container = {"name": "main", "image": "none", "resources": {"claims": [{"name": "gpu"}]}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "trainer", "namespace": "default"},
+        "spec": {
+            "nodeName": "unhealthy",
+            "containers": [container],
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": "whole-gpu"}],
+        },
+    }
+    server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "default"}})
+    server.apply(pod)
+    claims.prepare(claim)
+    assert not notes(server, "trainer", "GpuUnhealthy")
+    # The driver tells of XIDs only once somebody listens.
+    for _ in range(3):
+        claims.node.sim("xid", "--gpu", 0, "--xid", 79)
+    server.wait(lambda: notes(server, "trainer", "GpuUnhealthy"), "the Event on the Pod")
+    [note] = notes(server, "trainer", "GpuUnhealthy")
+    assert note.startswith("container main holds a part of GPU 0"), note
