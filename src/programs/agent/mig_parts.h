@@ -2,7 +2,6 @@
 // What changes of MIG instances use outside the agent, the manager's of MIG layouts and those for
 // claims: NVML, nvidia-smi and the Node. Wiring: built once, from the flags.
 
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,14 +11,12 @@
 
 #include "agent/config/cluster_node.h"
 #include "agent/followers.h"
+#include "agent/mig_hardware.h"
 #include "agent/node/node_writer.h"
 #include "agent/node/pods_of_node.h"
 #include "config/flags/sources.h"
 #include "config/programs/agent_options.h"
-#include "host/gpu_reset.h"
 #include "host/process.h"
-#include "nvml/mig_control.h"
-#include "nvml/quiet_reset.h"
 #include "nvml/reader.h"
 
 namespace tranche::agent {
@@ -37,24 +34,18 @@ class MigParts {
 
  private:
   Result<gpu::Machine> read();
-  mig::DeviceUsers users_of(const gpu::Gpu& gpu, std::optional<int> instance) const;
   std::optional<std::vector<cluster::Pod>> pods();
   // "shop/train"; "": not known.
   std::string pod_name(const host::PodProcess& process) const;
-  Result<std::shared_ptr<void>> quiet(const MigQuiet& wish, const std::stop_token& stop) const;
 
-  nvml::MigControl control_;
+  MigHardware hardware_;
   std::mutex reading_;
   nvml::Reader reader_;  // guarded by reading_
-  host::GpuReset program_;
-  nvml::QuietReset reset_;
   const Clock& clock_;
   const Log& log_;
   NodeView& node_;
   NodeWriter writer_;
   FsRoot host_;
-  std::filesystem::path driver_lock_;
-  std::filesystem::path mps_dir_;
   std::optional<PodsOfNode> own_pods_;
   PodsOfNode& pods_;
 };

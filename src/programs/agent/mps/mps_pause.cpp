@@ -29,16 +29,15 @@ std::set<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+std::filesystem::path started_of(const std::filesystem::path& root, const std::string& resource) {
+  return mps::paths_of(root, {resource}).started;
+}
+
 // The resource whose daemon was left by a supervisor that is gone, and has one of the GPUs; empty:
 // none.
 std::string left_on(const std::filesystem::path& root, const std::set<std::string>& gpus) {
-  const auto names = FsRoot().list(root / kVendor);
-  if (!names) return {};
-  for (const auto& name : *names) {
-    const auto resource = fmt::format("{}/{}", kVendor, name);
-    const auto left = mps::left_behind(mps::paths_of(root, {resource}).started);
-    const bool has = std::ranges::any_of(left, [&](const auto& gpu) { return gpus.contains(gpu); });
-    if (has) return resource;
+  for (const auto& one : mps_on(root, gpus)) {
+    if (!mps::left_behind(started_of(root, one.resource)).empty()) return one.resource;
   }
   return {};
 }
@@ -55,7 +54,9 @@ std::unexpected<Error> still_left(const std::string& resource) {
 // Who locks a file has to write it.
 Error not_asked(Error error) {
   if (error.code == Code::kTimeout) return error;
-  error.hint = "mount the folder of the MPS control daemons (--mps-dir) writable into the agent";
+  error.hint =
+      "make the folder of the MPS control daemons (--mps-dir) writable here; for the agent: mount "
+      "it so";
   return std::move(error).with_context("ask the supervisor of the MPS control daemons to let go");
 }
 
@@ -68,6 +69,22 @@ bool wait_a_little(const std::stop_token& stop) {
 }
 
 }  // namespace
+
+std::vector<EndingMps> mps_on(const std::filesystem::path& root,
+                              const std::set<std::string>& gpus) {
+  std::vector<EndingMps> found;
+  const auto names = FsRoot().list(root / kVendor);
+  if (!names) return found;
+  for (const auto& name : *names) {
+    const auto resource = fmt::format("{}/{}", kVendor, name);
+    auto served = mps::gpus_of(started_of(root, resource));
+    if (!served) continue;
+    const bool has =
+        std::ranges::any_of(*served, [&](const auto& gpu) { return gpus.contains(gpu); });
+    if (has) found.push_back({resource, *std::move(served)});
+  }
+  return found;
+}
 
 // A supervisor that begins ends what the one before it left, and needs the driver for that. So the
 // lock is taken when nothing is left, and given back where something is: then the supervisor was

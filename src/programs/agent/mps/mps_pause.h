@@ -11,6 +11,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
@@ -31,6 +32,14 @@ Result<std::shared_ptr<void>> pause_mps(const std::filesystem::path& root,
                                         const std::set<std::string>& gpus,
                                         const std::stop_token& stop,
                                         std::chrono::milliseconds limit = kLongestMpsLetGo);
+
+// A daemon that makes way for them, which ends its clients on all its GPUs.
+struct EndingMps {
+  std::string resource;
+  std::set<std::string> gpus;  // UUIDs
+};
+// The daemons that have one of `gpus`, and serve or were left by a supervisor that was killed.
+std::vector<EndingMps> mps_on(const std::filesystem::path& root, const std::set<std::string>& gpus);
 
 // The supervisor's side. Used by one thread.
 class MpsPause {

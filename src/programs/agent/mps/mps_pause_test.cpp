@@ -52,6 +52,20 @@ TEST_F(MpsPauseTest, WithoutASupervisorNobodyIsWaitedFor) {
   EXPECT_TRUE(pause_mps(dir_.path() / "none", {"GPU-a"}, {}, kNow)) << "nor without the folder";
 }
 
+TEST_F(MpsPauseTest, DaemonsThatEndAreTold) {
+  EXPECT_TRUE(mps_on(dir_.path() / "none", {"GPU-a"}).empty());
+  const auto serving = mps::paths_of(dir_.path(), {"nvidia.com/gpu"}).started;
+  ASSERT_TRUE(FsRoot().make_directories(serving.parent_path()));
+  const auto mark = mps::ReadyFile::put(serving, std::vector<std::string>{"GPU-a", "GPU-b"});
+  ASSERT_TRUE(mark);
+  leave("nvidia.com/other", {"GPU-c"});
+  const auto found = mps_on(dir_.path(), {"GPU-b", "GPU-d"});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].resource, "nvidia.com/gpu");
+  EXPECT_THAT(found[0].gpus, ElementsAre("GPU-a", "GPU-b"));
+  EXPECT_EQ(mps_on(dir_.path(), {"GPU-b", "GPU-c"}).size(), 2U);
+}
+
 TEST_F(MpsPauseTest, ASupervisorIsToldWhichGpusAndLetsGo) {
   ASSERT_TRUE(supervisor_.begin());
   EXPECT_EQ(supervisor_.wish(), std::nullopt);
