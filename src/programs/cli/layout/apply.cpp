@@ -1,21 +1,23 @@
 // tranche layout apply: gives this machine's GPUs a layout of a file.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <set>
 #include <stop_token>
 #include <thread>
 
+#include "agent/mig_hardware.h"
+#include "agent/mps/mps_pause.h"
 #include "base/exit_code.h"
 #include "cli/layout/change.h"
 #include "cli/layout/machine.h"
 #include "cli/layout/words.h"
-#include "host/gpu_reset.h"
-#include "nvml/quiet_reset.h"
-#include "process/driver_lock.h"
 #include "process/process_lock.h"
 #include "process/signals.h"
 
@@ -54,6 +56,27 @@ void leave_instances(Wishes& wishes, const mig::Layout& present, const gpu::Mach
   }
 }
 
+// Where the daemons' folder is in a Pod of ours, and where it is on a node unless the chart says
+// otherwise.
+std::filesystem::path mps_dir_of(const config::LayoutFileOptions& options) {
+  constexpr const char* kInPods = "/mps";
+  constexpr const char* kOnNodes = "/run/nvidia/mps";
+  if (!options.mps_dir.empty()) return std::filesystem::absolute(options.mps_dir);
+  std::error_code ignored;
+  return std::filesystem::is_directory(kInPods, ignored) ? kInPods : kOnNodes;
+}
+
+// The GPUs from which the programs of this node have to keep away.
+std::set<std::string> changing_modes(const LayoutChange& plan) {
+  std::set<std::string> gpus;
+  for (const auto& step : plan.change.steps) {
+    const bool is_mode =
+        step.kind == mig::Step::Kind::kSetMode || step.kind == mig::Step::Kind::kReset;
+    if (is_mode) gpus.insert(step.gpu.value);
+  }
+  return gpus;
+}
+
 // While it lives, a signal stops the change at its next step.
 class StopBySignal {
  public:
@@ -87,6 +110,7 @@ class Apply {
         options_(options),
         machine_(machine),
         signals_(signals),
+        mps_dir_(mps_dir_of(options)),
         journal_(FsRoot(),
                  std::filesystem::absolute(options.state_dir) / kFolder / "journal.json") {}
 
@@ -97,6 +121,7 @@ class Apply {
     const auto plan = plan_of(*chosen);
     if (!plan) return end(call_, plan.error());
     fmt::print("{}", show(*plan, machine_.machine()));
+    tell_of_mps(*plan);
     if (plan->change.steps.empty() && !cut_off_) {
       fmt::print("{}{} is applied already\n", options_.mode_only ? "the MIG mode of " : "",
                  chosen->name);
@@ -141,42 +166,62 @@ class Apply {
 
   Result<void> check(const LayoutChange& plan) const {
     TRY(check_no_manager(options_));
-    return check_unused(plan, machine_.machine(), [&](const std::vector<std::string>& uuids) {
-      return machine_.users_of(uuids);
-    });
+    const auto ending = agent::mps_on(mps_dir_, changing_modes(plan));
+    const auto users_of = [&](const std::vector<std::string>& uuids) {
+      const bool makes_way = std::ranges::any_of(ending, [&](const agent::EndingMps& one) {
+        return std::ranges::any_of(uuids,
+                                   [&](const auto& uuid) { return one.gpus.contains(uuid); });
+      });
+      return machine_.users_of(uuids, !makes_way);
+    };
+    TRY(check_unused(plan, machine_.machine(), users_of));
+    return check_beside(plan, ending);
+  }
+
+  // The clients of a daemon end with it, on its other GPUs too.
+  Result<void> check_beside(const LayoutChange& plan,
+                            const std::vector<agent::EndingMps>& ending) const {
+    const auto changing = changing_modes(plan);
+    for (const auto& daemon : ending) {
+      std::vector<std::string> found;
+      for (const auto& gpu : machine_.machine().gpus) {
+        const auto& uuid = gpu.uuid.value;
+        if (!daemon.gpus.contains(uuid) || changing.contains(uuid)) continue;
+        ASSIGN_OR_RETURN(const auto users, machine_.users_of({uuid}, false));
+        for (const auto& user : users) found.push_back(fmt::format("GPU {}: {}", gpu.index, user));
+      }
+      if (found.empty()) continue;
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("the MPS control daemon of {} serves other GPUs too, and processes "
+                              "there would end with it: {}",
+                              daemon.resource, fmt::join(found, ", ")),
+                  "end them first; nothing was changed");
+    }
+    return {};
+  }
+
+  void tell_of_mps(const LayoutChange& plan) const {
+    for (const auto& daemon : agent::mps_on(mps_dir_, changing_modes(plan))) {
+      fmt::print("the MPS control daemon of {} ends for the change\n", daemon.resource);
+    }
   }
 
   int take(const LayoutChange& plan, const std::string& name) {
-    host::GpuReset by_program(
-        {.environment = call_.invocation.environment, .driver_root = options_.driver_root});
-    nvml::QuietReset reset(machine_.connection(), by_program);
+    agent::MigHardware hardware(machine_.connection(),
+                                {.environment = call_.invocation.environment,
+                                 .host_root = options_.host_root,
+                                 .state_dir = std::filesystem::absolute(options_.state_dir),
+                                 .mps_dir = mps_dir_});
     const SystemClock clock;
     const StopBySignal stop(signals_);
-    const auto end = take_layout(
-        plan, name,
-        {.hardware = {.control = machine_.control(),
-                      .reset = reset,
-                      .machine = machine_.machine(),
-                      .users =
-                          [&](const gpu::Gpu& gpu, std::optional<int> instance) {
-                            return machine_.holders_of(gpu, instance);
-                          },
-                      .quiet = [&](bool resets,
-                                   const std::stop_token& told) { return quiet(resets, told); }},
-         .journal = journal_,
-         .clock = clock,
-         .watcher = progress(machine_.machine()),
-         .retries = {},
-         .stop = stop.token()});
+    const auto end = take_layout(plan, name,
+                                 {.hardware = hardware.of(machine_.machine(), changing_modes(plan)),
+                                  .journal = journal_,
+                                  .clock = clock,
+                                  .watcher = progress(machine_.machine()),
+                                  .retries = {},
+                                  .stop = stop.token()});
     return report(end, name);
-  }
-
-  // The arbiter of this node has NVML open.
-  Result<std::shared_ptr<void>> quiet(bool resets, const std::stop_token& stop) const {
-    if (!resets) return nullptr;
-    const auto folder = std::filesystem::absolute(options_.state_dir) / "tenants";
-    return process::DriverPause::take({.file = folder / process::kDriverLock},
-                                      process::kLongestLetGo, stop);
   }
 
   int report(const LayoutEnd& end, const std::string& name) const {
@@ -200,6 +245,7 @@ class Apply {
   const config::LayoutFileOptions& options_;
   LayoutMachine& machine_;
   int signals_;
+  std::filesystem::path mps_dir_;
   JournalFile journal_;
   std::optional<mig::Journal> cut_off_;
 };

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -20,6 +19,11 @@ namespace {
 
 constexpr std::size_t kLongestInput = std::size_t{1} << 20U;
 
+// The kernel cuts a name to 15 characters, and a program that is started by a descriptor has none.
+bool is_mps_server(const host::DeviceHolder& holder) {
+  return holder.name == "nvidia-cuda-mps" || holder.command.starts_with("nvidia-cuda-mps-server");
+}
+
 Result<std::string> read_text(const std::string& file) {
   if (file != "-") {
     auto text = FsRoot().read(std::filesystem::absolute(file), kLongestInput);
@@ -27,11 +31,6 @@ Result<std::string> read_text(const std::string& file) {
     return fail(Code::kInvalidArgument, text.error().what, text.error().hint);
   }
   return std::string(std::istreambuf_iterator<char>(std::cin), {});
-}
-
-std::string process_name(const FsRoot& host, pid_t pid) {
-  const auto holder = host::read_holder(host, pid);
-  return holder ? host::describe(*holder, {}) : fmt::format("pid {}", pid);
 }
 
 Result<mig::PartedFile> layouts_of(const config::LayoutFileOptions& options,
@@ -73,8 +72,8 @@ Result<mig::Layout> LayoutMachine::present() {
   return layout;
 }
 
-Result<std::vector<std::string>> LayoutMachine::users_of(
-    const std::vector<std::string>& uuids) const {
+Result<std::vector<std::string>> LayoutMachine::users_of(const std::vector<std::string>& uuids,
+                                                         bool with_mps) const {
   nvml::ProcessReader reader(connection_);
   ASSIGN_OR_RETURN(const auto devices, reader.read(uuids));
   std::set<pid_t> pids;
@@ -85,15 +84,12 @@ Result<std::vector<std::string>> LayoutMachine::users_of(
     for (const auto& process : *device.processes) pids.insert(process.pid);
   }
   std::vector<std::string> names;
-  for (const auto pid : pids) names.push_back(process_name(host_, pid));
+  for (const auto pid : pids) {
+    const auto holder = host::read_holder(host_, pid);
+    if (!with_mps && holder && is_mps_server(*holder)) continue;
+    names.push_back(holder ? host::describe(*holder, {}) : fmt::format("pid {}", pid));
+  }
   return names;
-}
-
-mig::DeviceUsers LayoutMachine::holders_of(const gpu::Gpu& gpu, std::optional<int> instance) const {
-  const auto nodes = instance ? host::device_nodes(gpu, *instance) : host::device_nodes(gpu);
-  const auto found = host::device_holders(host_, nodes, getpid());
-  if (!found) return {.names = {}, .unseen = found.error().message()};
-  return {host::describe(found->holders, {}), host::what_is_unseen(*found)};
 }
 
 Result<ChosenLayout> choose_layout(const config::LayoutFileOptions& options,

@@ -9,7 +9,6 @@
 #include "base/result.h"
 #include "config/programs/layout_file_options.h"
 #include "gpu/machine.h"
-#include "mig/hardware.h"
 #include "mig/layout.h"
 #include "mig/parted.h"
 #include "nvml/connection.h"
@@ -26,10 +25,10 @@ class LayoutMachine {
   nvml::MigControl& control() { return *control_; }
   // What the GPUs with MIG have.
   Result<mig::Layout> present();
-  // "python (pid 4711)" of each process that uses one of the devices, by NVML's lists.
-  Result<std::vector<std::string>> users_of(const std::vector<std::string>& uuids) const;
-  // mig::Hardware::users, by who has the device nodes open.
-  mig::DeviceUsers holders_of(const gpu::Gpu& gpu, std::optional<int> instance) const;
+  // "python (pid 4711)" of each process that uses one of the devices, by NVML's lists. `with_mps`:
+  // also of MPS servers, which are not users of their own.
+  Result<std::vector<std::string>> users_of(const std::vector<std::string>& uuids,
+                                            bool with_mps = true) const;
   const std::shared_ptr<nvml::Connection>& connection() const { return connection_; }
 
  private:

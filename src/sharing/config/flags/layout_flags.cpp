@@ -86,6 +86,12 @@ constexpr auto kLayoutFlags = std::to_array<FlagSpec>({
      .help = "where a change that is under way is noted, so that the next call finishes or undoes "
              "it",
      .uses = kUseLayoutApply},
+    {.name = "mps-dir",
+     .environment = kNames<"TRANCHE_MPS_DIR">,
+     .path = PathKind::kFolder,
+     .help = "where the folder of the MPS control daemons is, which make way for a change of the "
+             "MIG mode; empty: /mps, or where there is none /run/nvidia/mps",
+     .uses = kUseLayoutApply},
     {.name = "config-label",
      .aliases = kNames<"l">,
      .environment = kNames<"MIG_PARTED_CONFIG_LABEL">,

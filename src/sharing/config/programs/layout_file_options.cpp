@@ -75,6 +75,7 @@ Result<LayoutFileOptions> load_layout_file_options(const Sources& sources, unsig
       .yes = of.truth("yes"),
       .force = of.truth("force"),
       .state_dir = of.text("state-dir"),
+      .mps_dir = of.text("mps-dir"),
       .label = of.text("config-label"),
       .output = of.says("output", "json") ? OutputForm::kJson : OutputForm::kYaml,
       .driver_root = of.text("driver-root-ctr-path"),

@@ -21,7 +21,8 @@ struct LayoutFileOptions {
   bool yes = false;
   bool force = false;
   std::filesystem::path state_dir;
-  std::string label;  // for export
+  std::filesystem::path mps_dir;  // for apply; empty: the usual folders
+  std::string label;              // for export
   OutputForm output = OutputForm::kYaml;
   std::filesystem::path driver_root;
   std::filesystem::path host_root;
