@@ -133,18 +133,21 @@ int main(int argc, char** argv) {
   put_models(objects);
   put_secret(objects);
   put_quotas(objects);
-  const controller::FleetWatch fleet(objects, {}, clock, log);
-  controller::ShareTemplates templates(objects, {}, [] {}, log);
-  const controller::QuotaWatch quotas(objects, {}, {}, log);
-  controller::ShareBook book(objects, fleet, {}, clock, log);
-  controller::QuotaWebhook claims(fleet, quotas, book, {}, log);
+  controller::SharedWatches watches(objects, log);
+  const controller::WorkerContext context{
+      .objects = objects, .clock = clock, .log = log, .watches = watches};
+  const controller::FleetWatch fleet(context, {});
+  controller::ShareTemplates templates(context);
+  const controller::QuotaWatch quotas(context, {});
+  controller::ShareBook book(context, fleet, {});
+  controller::QuotaWebhook claims(context, fleet, quotas, book, {});
   controller::FractionWebhook webhook(
-      objects, fleet, templates,
+      context, fleet, templates,
       {.address = "127.0.0.1",
        .secret = {.ns = "tranche", .name = "webhook"},
-       .review_claim = [&](const std::string& body,
-                           const std::stop_token& stop) { return claims.answer(body, stop); }},
-      log);
+       .review_claim = [&](const std::string& body, const std::stop_token& stop) {
+         return claims.answer(body, stop);
+       }});
   if (!test::eventually([&] { return !webhook.trouble() && !quotas.trouble(); })) {
     fmt::print(stderr, "{}\n", webhook.trouble().value_or(""));
     return 1;
