@@ -128,7 +128,8 @@ void holdings_are_compared_with_the_offer(benchmark::State& state) {
   if (state.range(0) == 1) offer.resources[0].name = {"nvidia.com/other"};
   for (auto _ : state) {
     full.book.follow(offer, full.machine, true);
-    const auto held = full.book.granted();
+    const auto granted = full.book.granted();
+    const auto& held = *granted;
     auto now = offer;
     offer::withhold_held(offer::find_at_odds(held, now), now);
     benchmark::DoNotOptimize(offer::count_beyond(held, now));

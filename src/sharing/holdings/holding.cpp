@@ -63,18 +63,15 @@ bool overlap(const Holding& a, const Holding& b) {
 }
 
 bool excludes(const Holding& held, const Holding& wanted) {
-  if (!overlap(held, wanted)) return false;
   // The two wires never give out the same silicon, nor twice what nobody granted.
-  if (held.wire != wanted.wire) return true;
+  if (held.wire != wanted.wire) return overlap(held, wanted);
   if (held.wire != Wire::kDevicePlugin) return false;
-  if (held.device != wanted.device) return true;
-  if (held.resource == wanted.resource) {
-    // Kubelet gives an id again only when its last holder is gone, or to a container of the same
-    // Pod.
-    if (held.id == wanted.id || follows(held.use, wanted.use)) return false;
-  }
-  if (held.use == Use::kWhole && wanted.use == Use::kWhole) return true;
-  return at_odds(held.use, wanted.use);
+  if (held.device != wanted.device) return overlap(held, wanted);
+  const bool both_whole = held.use == Use::kWhole && wanted.use == Use::kWhole;
+  if (!both_whole && !at_odds(held.use, wanted.use)) return false;
+  // Kubelet gives an id again only when its last holder is gone, or to a container of the same Pod.
+  const bool goes_along = held.id == wanted.id || follows(held.use, wanted.use);
+  return held.resource != wanted.resource || !goes_along;
 }
 
 }  // namespace tranche::holdings

@@ -16,12 +16,12 @@ constexpr std::chrono::milliseconds kLookAgain{500};
 
 holdings::Holdings Book::all() const {
   const std::scoped_lock lock(mutex_);
-  auto all = grants_.all();
+  auto all = *grants_.all();
   std::ranges::move(claims_.all(grants_), std::back_inserter(all));
   return holdings::Holdings(std::move(all));
 }
 
-std::vector<holdings::Holding> Book::granted() const {
+GrantEntries::Shared Book::granted() const {
   const std::scoped_lock lock(mutex_);
   return grants_.all();
 }
@@ -38,11 +38,12 @@ void Book::restore(std::span<const offer::GrantRecord> records) {
 
 Result<void> Book::reserve(const offer::Grant& grant) {
   std::function<void()> misfit;
+  auto wanted = GrantEntries::wanted_by(grant);
   {
     const std::scoped_lock lock(mutex_);
-    TRY(grants_.check(grant));
+    TRY(grants_.check(grant, wanted));
     TRY(check_claims(grant));
-    grants_.enter(grant);
+    grants_.enter(std::move(wanted));
     if (!grants_.fits(grant)) misfit = misfit_;
   }
   if (misfit) misfit();

@@ -49,8 +49,8 @@ class Book {
   // Everything that is held or about to be, by either wire. Containers of the device plugin are
   // named as kubelet told last; of claims the claim is named (holdings/users.h has its Pods).
   holdings::Holdings all() const;
-  // The device plugin's part of it.
-  std::vector<holdings::Holding> granted() const;
+  // The device plugin's part of it, in the order of resource and id; never null.
+  GrantEntries::Shared granted() const;
 
   // The device plugin.
 

@@ -66,7 +66,8 @@ class BookGrantsTest : public testing::Test {
   }
   std::vector<std::string> ids() const {
     std::vector<std::string> out;
-    for (const auto& promise : book_.granted()) out.push_back(promise.id);
+    const auto granted = book_.granted();
+    for (const auto& one : *granted) out.push_back(one.id);
     return out;
   }
 
@@ -152,7 +153,7 @@ TEST_F(BookGrantsTest, PartsThatAreKeptAndPartsThatAreGivenAddUp) {
   ASSERT_TRUE(give(grant(kGpu, {replica(0)})));
   ASSERT_TRUE(give(grant(kGpu, {replica(1)})));
   EXPECT_FALSE(book_.reserve(grant(kGpu, {replica(2)}))) << "with a list from before the change";
-  auto kept = book_.granted();
+  auto kept = *book_.granted();
   for (auto& promise : kept) {
     if (promise.part) promise.part->memory = Bytes::from_mib(250);
   }
@@ -281,12 +282,12 @@ TEST_F(BookGrantsTest, AContainerThatKubeletNamesAgainHasItsTenantStill) {
   ASSERT_THAT(ids(), IsEmpty());
   hear(listed, listed);
   ASSERT_THAT(ids(), SizeIs(1));
-  EXPECT_EQ(book_.granted()[0].tenant, "t1");
-  EXPECT_TRUE(book_.granted()[0].part);
+  EXPECT_EQ(book_.granted()->at(0).tenant, "t1");
+  EXPECT_TRUE(book_.granted()->at(0).part);
   hear({}, Held());
   clock_.advance(std::chrono::minutes(5));
   hear(listed, listed);
-  EXPECT_EQ(book_.granted()[0].tenant, "") << "by now its record is gone, too";
+  EXPECT_EQ(book_.granted()->at(0).tenant, "") << "by now its record is gone, too";
 }
 
 }  // namespace

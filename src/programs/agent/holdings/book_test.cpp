@@ -56,7 +56,7 @@ TEST_F(BookTest, WhatOneWireHasReservedTheOtherIsRefused) {
   const auto again = book_.reserve(grant(gpu_uuid(0)));
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error().what, HasSubstr("is held by claim team/half"));
-  EXPECT_TRUE(book_.granted().empty());
+  EXPECT_TRUE(book_.granted()->empty());
   EXPECT_TRUE(book_.reserve(grant(gpu_uuid(1)))) << "nobody holds the other one";
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "holdings/holdings.h"
 #include "offer/withholding.h"
@@ -79,16 +80,34 @@ void GrantEntries::restore(std::span<const offer::GrantRecord> records) {
   }
 }
 
-Result<void> GrantEntries::check(const offer::Grant& grant) const {
-  if (const auto by = against(grant); !by.empty()) return std::unexpected(refusal(grant, by));
+std::vector<holdings::Holding> GrantEntries::wanted_by(const offer::Grant& grant) {
+  std::vector<holdings::Holding> wanted;
+  wanted.reserve(grant.ids.size());
+  for (const auto& id : grant.ids) {
+    wanted.push_back(holding_of(grant, id));
+    wanted.back().state = holdings::State::kReserved;
+  }
+  return wanted;
+}
+
+Result<void> GrantEntries::check(const offer::Grant& grant,
+                                 std::span<const holdings::Holding> wanted) const {
+  if (!followed_.enforced) return {};
+  std::vector<holdings::Holding> against;
+  const std::string* counted = nullptr;
+  for (const auto& one : wanted) {
+    add_conflicts(one, against);
+    if (counted != nullptr && one.device == *counted) continue;
+    if (offer::is_replica_id(one.id)) add_crowd(grant, one.device, against);
+    counted = &one.device;
+  }
+  if (!against.empty()) return std::unexpected(refusal(grant, against));
   return {};
 }
 
-void GrantEntries::enter(const offer::Grant& grant) {
-  for (const auto& id : grant.ids) {
-    auto holding = holding_of(grant, id);
-    holding.state = holdings::State::kReserved;
-    past_.erase({holding.resource.value, holding.id});
+void GrantEntries::enter(std::vector<holdings::Holding> wanted) {
+  for (auto& holding : wanted) {
+    if (!past_.empty()) past_.erase({holding.resource.value, holding.id});
     put({.holding = std::move(holding), .given = kNotYet});
   }
 }
@@ -98,6 +117,7 @@ void GrantEntries::commit(const offer::Grant& grant) {
   for (const auto& id : grant.ids) {
     auto* const entry = find(grant.resource, id);
     if (entry == nullptr) continue;
+    all_.reset();
     entry->given = now;
     entry->holding.state = holdings::State::kGiven;
   }
@@ -107,24 +127,8 @@ void GrantEntries::withdraw(const offer::Grant& grant) {
   for (const auto& id : grant.ids) take_out(grant.resource, id);
 }
 
-// The promises that keep the grant from being given.
-std::vector<holdings::Holding> GrantEntries::against(const offer::Grant& grant) const {
-  std::vector<holdings::Holding> found;
-  if (!followed_.enforced) return found;
-  std::string counted;
-  for (const auto& id : grant.ids) {
-    add_conflicts(grant, id, found);
-    auto uuid = device_of(id);
-    if (uuid == counted) continue;
-    if (offer::is_replica_id(id)) add_crowd(grant, uuid, found);
-    counted = std::move(uuid);
-  }
-  return found;
-}
-
-void GrantEntries::add_conflicts(const offer::Grant& grant, const std::string& id,
+void GrantEntries::add_conflicts(const holdings::Holding& wanted,
                                  std::vector<holdings::Holding>& found) const {
-  const holdings::Holding wanted = holding_of(grant, id);
   const auto& uuid = wanted.device;
   if (const auto held = held_.find(uuid); held != held_.end()) {
     for (const auto& entry : held->second) {
@@ -184,6 +188,7 @@ GrantEntries::Entry* GrantEntries::find(const config::ResourceName& resource,
 }
 
 void GrantEntries::put(Entry entry) {
+  all_.reset();
   if (auto* same = find(entry.holding.resource, entry.holding.id)) {
     *same = std::move(entry);
   } else {
@@ -194,6 +199,7 @@ void GrantEntries::put(Entry entry) {
 void GrantEntries::take_out(const config::ResourceName& resource, const std::string& id) {
   const auto found = held_.find(device_of(id));
   if (found == held_.end()) return;
+  all_.reset();
   std::erase_if(found->second, [&](const Entry& one) { return is(one.holding, resource, id); });
 }
 
@@ -220,6 +226,7 @@ GrantEntries::Followed GrantEntries::Followed::make(const offer::Offer& offer,
 bool GrantEntries::follow(Followed followed) {
   const bool changed =
       followed.offered != followed_.offered || followed.enforced != followed_.enforced;
+  if (followed.gpus != followed_.gpus) all_.reset();
   followed_ = std::move(followed);
   return changed;
 }
@@ -230,12 +237,14 @@ holdings::Holding GrantEntries::with_gpu(const holdings::Holding& holding) const
   return one;
 }
 
-std::vector<holdings::Holding> GrantEntries::all() const {
+GrantEntries::Shared GrantEntries::all() const {
+  if (all_ != nullptr) return all_;
   std::vector<holdings::Holding> all;
   for (const auto& [uuid, entries] : held_) {
     for (const auto& entry : entries) all.push_back(with_gpu(entry.holding));
   }
-  return all;
+  std::ranges::sort(all, {}, [](const auto& one) { return std::tie(one.resource.value, one.id); });
+  return all_ = std::make_shared<const std::vector<holdings::Holding>>(std::move(all));
 }
 
 std::vector<holdings::Holding> GrantEntries::on(const std::set<std::string>& uuids) const {
@@ -250,12 +259,16 @@ std::vector<holdings::Holding> GrantEntries::on(const std::set<std::string>& uui
 
 void GrantEntries::keep(std::span<const holdings::Holding> kept) {
   for (const auto& one : kept) {
-    if (auto* entry = find(one.resource, one.id)) entry->holding.part = one.part;
+    auto* const entry = find(one.resource, one.id);
+    if (entry == nullptr || entry->holding.part == one.part) continue;
+    all_.reset();
+    entry->holding.part = one.part;
   }
 }
 
 GrantEntries::Heard GrantEntries::hear(const HolderAnswer& answer) {
   Heard heard;
+  all_.reset();
   const auto listed = named_by<Named>(answer.listed);
   const auto remembered = answer.remembered ? named_by<Named>(*answer.remembered) : Named();
   for (auto& [uuid, entries] : held_) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -55,10 +56,12 @@ class GrantEntries {
   explicit GrantEntries(const Clock& clock) : clock_(clock) {}
 
   void restore(std::span<const offer::GrantRecord> records);
-  // kFailedPrecondition: containers of the device plugin hold the device in a way that does not go
-  // together with the grant.
-  Result<void> check(const offer::Grant& grant) const;
-  void enter(const offer::Grant& grant);
+  // What the grant would hold, one holding for each id.
+  static std::vector<holdings::Holding> wanted_by(const offer::Grant& grant);
+  // `wanted`: of the grant. kFailedPrecondition: containers of the device plugin hold a device in a
+  // way that does not go together with it.
+  Result<void> check(const offer::Grant& grant, std::span<const holdings::Holding> wanted) const;
+  void enter(std::vector<holdings::Holding> wanted);
   void commit(const offer::Grant& grant);
   void withdraw(const offer::Grant& grant);
   bool follow(Followed followed);
@@ -66,7 +69,9 @@ class GrantEntries {
 
   // Whether the offer followed last hands this out.
   bool fits(const offer::Grant& grant) const;
-  std::vector<holdings::Holding> all() const;
+  // In the order of resource and id. The same vector until something changes.
+  using Shared = std::shared_ptr<const std::vector<holdings::Holding>>;
+  Shared all() const;
   // Those of these devices.
   std::vector<holdings::Holding> on(const std::set<std::string>& uuids) const;
   // The GPU that the device is, or lies on; empty: it is no device of the machine.
@@ -106,9 +111,7 @@ class GrantEntries {
   using Named =
       std::map<std::pair<std::string_view, std::string_view>, const cluster::HeldDevices*>;
 
-  std::vector<holdings::Holding> against(const offer::Grant& grant) const;
-  void add_conflicts(const offer::Grant& grant, const std::string& id,
-                     std::vector<holdings::Holding>& found) const;
+  void add_conflicts(const holdings::Holding& wanted, std::vector<holdings::Holding>& found) const;
   void add_crowd(const offer::Grant& grant, const std::string& uuid,
                  std::vector<holdings::Holding>& found) const;
   void put(Entry entry);
@@ -126,6 +129,7 @@ class GrantEntries {
   const Clock& clock_;
   std::unordered_map<std::string, Entries> held_;  // by device
   std::map<Key, Past> past_;
+  mutable Shared all_;  // null: something has changed since it was made
   Followed followed_;
 };
 

@@ -37,7 +37,7 @@ class HoldingsWatchTest : public testing::Test {
   }
   // Whether the watch has an answer about all that is withheld.
   bool asks_about_all() {
-    return eventually([&] { return watch_.withheld_for(book_.granted()); });
+    return eventually([&] { return watch_.withheld_for(*book_.granted()); });
   }
 
   const Held pod_ = {{.pod_namespace = "ns",
@@ -57,7 +57,7 @@ class HoldingsWatchTest : public testing::Test {
 
 TEST_F(HoldingsWatchTest, AsksWhoHoldsWhatIsWithheld) {
   ASSERT_TRUE(asks_about_all());
-  EXPECT_EQ(holdings::pod_name(book_.granted().at(0)), "ns/a");
+  EXPECT_EQ(holdings::pod_name(book_.granted()->at(0)), "ns/a");
   EXPECT_GE(looks_, 1);
 }
 
@@ -65,7 +65,7 @@ TEST_F(HoldingsWatchTest, FindsTheEndOfTheLastHolderThoughTheCheckpointIsOld) {
   ASSERT_TRUE(asks_about_all());
   const int before = looks_;
   kubelet_.hold({});
-  EXPECT_TRUE(eventually([&] { return book_.granted().empty(); }));
+  EXPECT_TRUE(eventually([&] { return book_.granted()->empty(); }));
   EXPECT_TRUE(eventually([&] { return looks_ > before; }));
 }
 
@@ -74,10 +74,10 @@ TEST_F(HoldingsWatchTest, WithoutAnAnswerNothingIsFree) {
   kubelet_.hold({});
   kubelet_.write_checkpoint();
   EXPECT_TRUE(asks_about_all()) << "it is told all the same";
-  EXPECT_EQ(book_.granted().size(), 1U);
+  EXPECT_EQ(book_.granted()->size(), 1U);
   EXPECT_EQ(log_.count("kubelet does not tell who holds devices"), 1);
   kubelet_.go_away(false);
-  EXPECT_TRUE(eventually([&] { return book_.granted().empty(); }));
+  EXPECT_TRUE(eventually([&] { return book_.granted()->empty(); }));
 }
 
 TEST_F(HoldingsWatchTest, DoesNotAskWhileNothingIsWithheldAndKubeletHasNamedAll) {

@@ -1,9 +1,7 @@
 #include "agent/holdings/withholding.h"
 
-#include <algorithm>
 #include <map>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,12 +15,6 @@ constexpr const char* kNotMounted =
     "kubelet's pod-resources are not mounted, so it is not known when containers end: nothing that "
     "they hold is withheld when the configuration promises it otherwise, as with NVIDIA's plugin; "
     "mount the host's folder /var/lib/kubelet/pod-resources at the same place";
-
-std::vector<holdings::Holding> in_order(std::vector<holdings::Holding> held) {
-  std::ranges::sort(
-      held, {}, [](const holdings::Holding& one) { return std::tie(one.resource.value, one.id); });
-  return held;
-}
 
 }  // namespace
 
@@ -50,7 +42,8 @@ void WithholdingInput::look(const offer::Offer& wished, State& state) {
     if (changed && possible) {
       if (const auto remembered = pod_resources_.remembered()) book_.learn(*remembered);
     }
-    const auto held = in_order(book_.granted());
+    const auto all = book_.granted();
+    const auto& held = *all;
     standing.at_odds = claims ? held : offer::find_at_odds(held, wished);
     add_parts(wished, standing.at_odds);
     book_.keep(standing.at_odds);

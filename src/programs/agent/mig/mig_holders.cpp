@@ -72,7 +72,8 @@ std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
   const auto heard = ports_.book.hear(**answer);
   if (heard.came || heard.changed) ports_.look_again();
   std::set<cluster::MigHolder> pods;
-  for (const auto& holding : ports_.book.granted()) {
+  const auto granted = ports_.book.granted();
+  for (const auto& holding : *granted) {
     if (devices.contains(holding.device)) pods.insert(holder_of(holding));
   }
   // Kubelet's checkpoint may be older than what it tells. It writes it anew when a list is sent.
