@@ -154,6 +154,7 @@ bool hook_cuda(void* handle) {
   if (is_cuda_hooked.load(std::memory_order_acquire)) return true;
   if (!bind_cuda(handle)) return false;
   const UncancelledGuard guard(binding_lock());
+  if (is_cuda_hooked.load(std::memory_order_acquire)) return true;
   make_names();
   for (size_t i = 0; i < sizeof(kHooked) / sizeof(*kHooked); ++i) {
     if (void* real = cuda_symbol(i)) remember(real, kHooked[i].ours);
@@ -166,6 +167,7 @@ bool hook_nvml(void* handle) {
   if (is_nvml_hooked.load(std::memory_order_acquire)) return true;
   if (!bind_nvml(handle)) return false;
   const UncancelledGuard guard(binding_lock());
+  if (is_nvml_hooked.load(std::memory_order_acquire)) return true;
   for (size_t i = 0; i < sizeof(kNvml) / sizeof(*kNvml); ++i) {
     if (void* real = nvml_symbol(i)) remember(real, kNvml[i]);
   }

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/dra/claim_store.h"
-#include "agent/holdings/book.h"
+#include "agent/holdings/testing.h"
 #include "agent/plugins/grant_store.h"
 #include "offer/make_offer.h"
 #include "support/fake_clock.h"
@@ -12,19 +12,8 @@
 namespace tranche::agent::book_crash_test {
 namespace {
 
+using namespace book_testing;  // NOLINT: the words of these tests
 using test::gpu_uuid;
-
-constexpr const char* kUid = "11111111-1111-4111-8111-111111111111";
-
-offer::Grant grant(const std::string& id) {
-  return {.resource = {"nvidia.com/gpu"}, .ids = {id}, .envs = {}};
-}
-
-dra::PreparedClaim claim(const std::string& uuid) {
-  dra::PreparedClaim claim{.ns = "team", .name = "half", .uid = kUid, .boot = "b"};
-  claim.devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = uuid}};
-  return claim;
-}
 
 // kill -9 between any two steps of either wire: the next agent reads both stores, and what is in
 // one of them keeps the other wire off, what is in none does not.
@@ -34,13 +23,9 @@ class BookCrashTest : public testing::Test {
   static constexpr Step kSteps[] = {Step::kNothing, Step::kReserved, Step::kStored,
                                     Step::kCommitted};
 
-  void open(Book& book) const {
-    book.follow(offer::make_offer(machine_, {}, {}), machine_, true);
-    book.open(true);
-  }
   void allocate(const std::filesystem::path& dir, Step until) {
     Book book(clock_);
-    open(book);
+    open(book, machine_);
     const auto wanted = grant(gpu_uuid(0));
     if (until < Step::kReserved) return;
     ASSERT_TRUE(book.reserve(wanted));
@@ -50,7 +35,7 @@ class BookCrashTest : public testing::Test {
   }
   void prepare(const std::filesystem::path& dir, Step until) {
     Book book(clock_);
-    open(book);
+    open(book, machine_);
     const auto wanted = claim(gpu_uuid(0));
     if (until < Step::kReserved) return;
     ASSERT_TRUE(book.reserve(wanted, machine_));
@@ -67,7 +52,7 @@ class BookCrashTest : public testing::Test {
     const auto stored = store.lock()->all();
     EXPECT_TRUE(stored);
     book->restore(stored.value_or(std::map<std::string, dra::PreparedClaim>()), machine_);
-    open(*book);
+    open(*book, machine_);
     return book;
   }
   std::unique_ptr<GrantStore> grants(const std::filesystem::path& dir) {

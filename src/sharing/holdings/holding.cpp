@@ -6,46 +6,6 @@ std::string pod_name(const Holding& holding) {
   return holding.pod.empty() ? std::string() : holding.ns + '/' + holding.pod;
 }
 
-std::string_view name_of(Wire wire) {
-  switch (wire) {
-    case Wire::kDevicePlugin:
-      return "device-plugin";
-    case Wire::kClaim:
-      return "claim";
-    case Wire::kMpsClient:
-      return "mps-client";
-    case Wire::kNone:
-      return "none";
-  }
-  return "";
-}
-
-std::string_view name_of(Use use) {
-  switch (use) {
-    case Use::kWhole:
-      return "whole";
-    case Use::kTimeSliced:
-      return "time-sliced";
-    case Use::kMps:
-      return "mps";
-    case Use::kShared:
-      return "shared";
-  }
-  return "";
-}
-
-std::string_view name_of(State state) {
-  switch (state) {
-    case State::kReserved:
-      return "reserved";
-    case State::kGiven:
-      return "given";
-    case State::kInUse:
-      return "in-use";
-  }
-  return "";
-}
-
 bool at_odds(Use a, Use b) {
   if (a == Use::kWhole || b == Use::kWhole) return a != b;
   return a != b && a != Use::kShared && b != Use::kShared;

@@ -7,7 +7,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "config/resource_name.h"
 #include "values/limits.h"
@@ -67,12 +66,6 @@ struct Holding {
 
 // "namespace/name" of its Pod; empty: not known.
 std::string pod_name(const Holding& holding);
-// "device-plugin", "claim", "mps-client", "none".
-std::string_view name_of(Wire wire);
-// "whole", "time-sliced", "mps", "shared".
-std::string_view name_of(Use use);
-// "reserved", "given", "in-use".
-std::string_view name_of(State state);
 
 // Whether containers cannot use one device in both ways at a time.
 bool at_odds(Use a, Use b);

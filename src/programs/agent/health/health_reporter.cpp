@@ -37,9 +37,7 @@ HealthNotices::Known HealthReporter::ask(const UnhealthyDevices& devices) {
   }
   const auto pods = parts_.pods->all();
   if (!pods) return std::nullopt;
-  const auto answer = parts_.holders.get(kYoung);
-  if (!answer) return std::nullopt;
-  parts_.book.hear(**answer);
+  if (!parts_.book.ask(parts_.holders, kYoung)) return std::nullopt;
   return holdings::with_users(parts_.book.all(), *pods);
 }
 

@@ -111,6 +111,11 @@ Book::Heard Book::hear(const HolderAnswer& answer) {
   return heard;
 }
 
+Result<Book::Heard> Book::ask(HolderAnswers& kubelet, std::chrono::milliseconds age) {
+  ASSIGN_OR_RETURN(const auto answer, kubelet.get(age));
+  return hear(*answer);
+}
+
 Book::Heard Book::take_heard() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(heard_, {});

@@ -81,6 +81,8 @@ class Book {
   using Heard = GrantEntries::Heard;
   // What kubelet says. Returns what was news to the book.
   Heard hear(const HolderAnswer& answer);
+  // The same of an answer that began no longer than `age` ago. Errors: see HolderAnswers::get().
+  Result<Heard> ask(HolderAnswers& kubelet, std::chrono::milliseconds age);
   // All that hear() was told by anybody since the last call.
   Heard take_heard();
   // What the checkpoint names is held, and some of it the book does not have.

@@ -1,11 +1,10 @@
-#include "agent/holdings/book.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <barrier>
 #include <thread>
 
+#include "agent/holdings/testing.h"
 #include "offer/make_offer.h"
 #include "support/fake_clock.h"
 #include "support/machines.h"
@@ -17,28 +16,13 @@ namespace {
 using holdings::State;
 using holdings::Use;
 using holdings::Wire;
+using namespace book_testing;  // NOLINT: the words of these tests
 using test::gpu_uuid;
 using testing::HasSubstr;
 
-constexpr const char* kUid = "11111111-1111-4111-8111-111111111111";
-
-offer::Grant grant(const std::string& id) {
-  return {.resource = {"nvidia.com/gpu"}, .ids = {id}, .envs = {}};
-}
-
-dra::PreparedClaim claim(const std::string& uuid) {
-  dra::PreparedClaim claim{.ns = "team", .name = "half", .uid = kUid, .boot = "b"};
-  claim.devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = uuid}};
-  return claim;
-}
-
 class BookTest : public testing::Test {
  protected:
-  BookTest() { open(book_); }
-  void open(Book& book) const {
-    book.follow(offer::make_offer(machine_, {}, {}), machine_, true);
-    book.open(true);
-  }
+  BookTest() { open(book_, machine_); }
 
   gpu::Machine machine_ = test::machine_of({test::l20(0), test::l20(1)});
   test::FakeClock clock_;

@@ -134,8 +134,9 @@ std::vector<holdings::Holding> ClaimEntries::all(const GrantEntries& grants) con
   std::vector<holdings::Holding> all;
   for (const auto& [uid, entry] : entries_) {
     for (const auto& device : entry.claim.devices) {
-      if (!device.admin_access) all.push_back(holding_of(entry.claim, device, grants));
-      if (!device.admin_access && !entry.stored) all.back().state = holdings::State::kReserved;
+      if (device.admin_access) continue;
+      all.push_back(holding_of(entry.claim, device, grants));
+      if (!entry.stored) all.back().state = holdings::State::kReserved;
     }
   }
   return all;

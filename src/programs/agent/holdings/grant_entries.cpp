@@ -42,12 +42,12 @@ Names named_by(const std::vector<cluster::HeldDevices>& held) {
   return names;
 }
 
-// kubelet has named the container: of the checkpoint's nobody knows the Pod.
+// Kubelet has named the container. The checkpoint does not tell its Pod.
 void name(holdings::Holding& holding, const cluster::HeldDevices& holder) {
   holding.ns = holder.pod_namespace;
   holding.pod = holder.pod_name;
   holding.container = holder.container;
-  if (!holder.pod_name.empty()) holding.state = holdings::State::kInUse;
+  holding.state = holder.pod_name.empty() ? holdings::State::kGiven : holdings::State::kInUse;
 }
 
 // The text reaches users by kubelet, as the message of the Pod that failed.
@@ -192,7 +192,7 @@ void GrantEntries::put(Entry entry) {
   if (auto* same = find(entry.holding.resource, entry.holding.id)) {
     *same = std::move(entry);
   } else {
-    held_[std::string(entry.holding.device)].push_back(std::move(entry));
+    held_[entry.holding.device].push_back(std::move(entry));
   }
 }
 
@@ -339,8 +339,8 @@ bool GrantEntries::add_unknown(const std::vector<cluster::HeldDevices>& held) {
   for (const auto& holder : held) {
     const config::ResourceName resource{holder.resource};
     for (const auto& id : holder.ids) {
-      if (auto* known = find(resource, id)) {
-        if (known->given != kNotYet) known->heard = true;
+      if (auto* entry = find(resource, id)) {
+        if (entry->given != kNotYet) entry->heard = true;
         continue;
       }
       if (!followed_.gpus.contains(device_of(id))) continue;  // no GPU of this machine

@@ -234,9 +234,7 @@ std::optional<LimitOverrides::Outcomes> LimitOverrides::obey(const Settings& set
       *pods, [](const cluster::Pod& pod) { return !annotated_setting(pod).is_empty(); });
   if (annotated || !settings.empty() || manager.maps_classes()) {
     // A setting may be for a container that has just started.
-    const auto answer = holders.get(HolderAnswers::kNow);
-    if (!answer) return std::nullopt;
-    book_.hear(**answer);
+    if (!book_.ask(holders, HolderAnswers::kNow)) return std::nullopt;
   }
   const auto all = all_holders(holdings::with_users(book_.all(), *pods));
   std::vector<Wanted> wanted;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "agent/mig/mig_manager.h"
+#include "holdings/users.h"
 
 namespace tranche::agent {
 namespace {
@@ -24,28 +25,28 @@ void MigManager::name_pods(const std::optional<std::vector<cluster::MigHolder>>&
   say_why();
 }
 
-// Of Pods that hold nothing that changes.
+// Of Pods that hold nothing that changes. The book has heard who the holders are.
 void MigManager::say_why() {
   why_.clear();
   const auto view = this->view();
   if (leaving_.beside.empty() || pods_.empty() || view == nullptr) return;
-  const auto change = leaving_devices({.changing = leaving_.changing}, *view->state.machine);
-  const auto changing = holders_of(change, kHoldersAge);
-  if (!changing) return;
-  for (const auto& [uuid, why] : leaving_.beside) {
-    const auto holders = holders_of({uuid}, kHoldersAge);
-    if (!holders) continue;
-    for (const auto& pod : *holders) why_.try_emplace(pod, why);
+  const auto changing = leaving_devices({.changing = leaving_.changing}, *view->state.machine);
+  const auto known = ports_.pods ? ports_.pods() : std::nullopt;
+  const auto pods = known.value_or(std::vector<cluster::Pod>());
+  std::set<cluster::MigHolder> leaving;
+  for (const auto& holding : holdings::with_users(ports_.book.all(), pods)) {
+    if (holding.pod.empty()) continue;
+    if (changing.contains(holding.device)) leaving.insert(holder_of(holding));
+    const auto why = leaving_.beside.find(holding.device);
+    if (why != leaving_.beside.end()) why_.try_emplace(holder_of(holding), why->second);
   }
-  for (const auto& pod : *changing) why_.erase(pod);
+  for (const auto& pod : leaving) why_.erase(pod);
 }
 
 HeldInstances MigManager::held_instances(const MigStates& states,
                                          const gpu::Machine& machine) const {
   HeldInstances held;
-  const auto answer = ports_.holders.get(kHoldersAge);
-  if (!answer) return held;
-  ports_.book.hear(**answer);
+  if (!ports_.book.ask(ports_.holders, kHoldersAge)) return held;
   std::set<std::string> devices;
   for (const auto& holding : ports_.book.all()) devices.insert(holding.device);
   for (const auto& [uuid, state] : states) {

@@ -87,6 +87,10 @@ TEST(MigBesideMps, ThePodOfAClaimIsNamedWithTheReason) {
   node.settings.controller = true;
   node.start();
   node.set_claims({{"GPU-1", {"team", "half"}}});
+  node.pods = {{.ns = "team",
+                .name = "pod-of-half",
+                .containers = {{.name = "main", .claims = {{.claim = "gpu"}}}},
+                .claims = {{.name = "gpu", .object = "half"}}}};
   node.wish("first");
   ASSERT_TRUE(node.reach(Phase::kDraining));
   node.turn();
