@@ -122,7 +122,8 @@ TEST(NvmlProcesses, WithoutMpsOrGraphicsComputeIsStillTold) {
 TEST(NvmlProcesses, ADeviceThatHangsCostsTheOthersNothing) {
   test::SimMachine sim(test::a100_machine(2));
   sim.hang("nvmlDeviceGetComputeRunningProcesses_v3", 0);
-  ProcessReader reader(Connection::make(sim.options(100ms)));
+  // Long enough for a busy machine to start a session and to answer for the other device.
+  ProcessReader reader(Connection::make(sim.options(1s)));
   const std::vector uuids{sim.uuid(0), sim.uuid(1)};
   const auto read = reader.read(uuids);
   ASSERT_TRUE(read);
