@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "agent/holdings/book.h"
-#include "agent/plugins/grant_store.h"
+#include "agent/grants/grant_store.h"
 #include "deviceplugin/resource.h"
 #include "offer/withholding.h"
 #include "support/fake_clock.h"

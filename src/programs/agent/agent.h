@@ -7,13 +7,11 @@
 // The loop runs on the thread that calls run() and never waits for hardware, kubelet or the API
 // server. HardwareWatch reads the hardware and XidWatch listens for XIDs, each on a thread of its
 // own. Followers do what may take long on threads of their own. After a first good reading no
-// hardware trouble ends the agent. The agent knows its followers only as a list
-// (agent/followers.h).
+// hardware trouble ends the agent. The agent knows its parts only as a list (agent/followers.h).
 
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,8 +19,11 @@
 #include "agent/followers.h"
 #include "agent/hardware/hardware_watch.h"
 #include "agent/hardware/xid_watch.h"
+#include "agent/mig_profiles.h"
 #include "agent/node/agent_status.h"
 #include "agent/node/node_turn.h"
+#include "agent/rounds.h"
+#include "agent/succession.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/said_once.h"
@@ -31,26 +32,26 @@
 #include "gpu/health.h"
 #include "gpu/reader.h"
 #include "process/change_notifier.h"
-#include "process/handover.h"
 #include "process/loop.h"
 
 namespace tranche::agent {
 
 class Agent {
  public:
-  // The ports to the outside. All outlive the agent.
+  // All outlive the agent.
   struct Ports {
     gpu::Reader& reader;
     gpu::EventSource& events;
     const Clock& clock;
     const Log& log;
-    FollowerPorts followers;
+    Outside outside;
     // The node lock, and what the agent before this one hands over. null: neither.
     NodeTurn* turn = nullptr;
     // Both are empty without a cluster; then nothing is reported to one.
     // Notified when the source or the Node may have changed.
     process::ChangeNotifier* notifier = nullptr;
     std::function<void(const ConfigReport&)> report = {};
+    Parts more = {};  // run behind the agent's own parts
   };
   struct Settings {
     config::AgentOptions options;
@@ -71,66 +72,44 @@ class Agent {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  Result<void> inherit();
-  void listen_for_successor();
-  void hand_over();
   Result<void> start();
+  void make_followers();
   void start_watches();
+  void stop_watches();
+  void hand_over();
   // Turns of the loop.
   void on_hangup();
   void on_turn();
   std::chrono::milliseconds longest_sleep();
   void on_stuck() const;
   void beat();
-  std::string trouble() const;
-  // Inputs.
+  // What may change.
   void on_config_change();
-  std::string effective(const config::Loaded& loaded) const;
-  void note_mig_profiles(const gpu::Machine& machine);
-  Result<void> take_config(const config::Config& config);
   Result<void> take_imex_channels(const config::Config& config);
   void read_host();
   void on_reading(Result<gpu::Machine> machine);
   void take(gpu::Machine machine);
-  // The round.
   void reconcile();
-  offer::Offer make_offer();
-  Result<void> follow(offer::Offer offer);
-  void tell_refused(const Error& error) const;
   void report_config() const;
-  std::string in_part() const;
-  // Whether it was news.
-  bool complain(std::string_view topic, const Error& error, std::string_view consequence);
-  TimePoint now() const { return ports_.clock.now(); }
 
   Ports ports_;
   Settings settings_;
   ConfigFollower config_;
   gpu::HealthTracker health_;
-  std::optional<TimePoint> health_due_;    // when health next changes without an event
-  std::vector<std::string> mig_profiles_;  // that any GPU of the machine can have
-  std::vector<gpu::GpuUuid> deaf_;         // GPUs whose XIDs cannot be received
+  std::optional<TimePoint> health_due_;  // when health next changes without an event
+  MigProfiles mig_profiles_;
+  std::vector<gpu::GpuUuid> deaf_;  // GPUs whose XIDs cannot be received
   State state_;
-  // The state and offer that all followers acted on last.
-  struct Followed {
-    State state;
-    std::shared_ptr<const offer::Offer> offer;
-  };
-  std::optional<Followed> followed_;
-  std::string refused_;                          // why the last offer is not followed; empty: it is
-  std::optional<ConfigReport> config_report_;    // what became of the configuration last
-  std::function<void(const NodeNotice&)> tell_;  // empty without a cluster
-  bool follow_anew_ = false;                     // run the next round even if nothing changed
+  std::optional<ConfigReport> config_report_;  // what became of the configuration last
   SaidOnce said_;
 
   AgentStatus status_;
-  // Beside each lock; empty: nobody can take over.
-  std::vector<std::unique_ptr<process::Handover>> handovers_;
+  Succession succession_;
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> config_watch_;
   std::optional<TimePoint> config_due_;  // when to look at a file that was being rewritten
   std::optional<Followers> followers_;
-  std::optional<TimePoint> look_due_;  // when an input wants to look again
+  std::optional<Rounds> rounds_;  // of followers_
   // Last: their threads end before the other members are destroyed.
   std::optional<HardwareWatch> hardware_;
   std::optional<XidWatch> xids_;

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <thread>
 
+#include "agent/holdings/book.h"
 #include "mps/plan.h"
 #include "mps/ready_file.h"
 #include "support/fake_events.h"
@@ -76,28 +77,28 @@ class AgentTest : public testing::Test {
                      .events = events_,
                      .clock = clock_,
                      .log = log_.log(),
-                     .followers = {.pod_resources = pods_,
-                                   .holders = holders_,
-                                   .book = book_,
-                                   .register_plugin =
-                                       [this](const Registrar::Request& request, const PinnedFile&,
-                                              const std::stop_token&) {
-                                         const std::scoped_lock lock(mutex_);
-                                         registered_.push_back(request.resource);
-                                         return Result<void>();
-                                       },
-                                   .tell =
-                                       [this](const NodeNotice& notice) {
-                                         const std::scoped_lock lock(mutex_);
-                                         told_.push_back(notice);
-                                       },
-                                   .more = std::move(more_)},
+                     .outside = {.kubelet = pods_,
+                                 .holders = holders_,
+                                 .book = book_,
+                                 .register_plugin =
+                                     [this](const kubelet::Registration& request, const PinnedFile&,
+                                            const std::stop_token&) {
+                                       const std::scoped_lock lock(mutex_);
+                                       registered_.push_back(request.resource);
+                                       return Result<void>();
+                                     },
+                                 .tell =
+                                     [this](const NodeNotice& notice) {
+                                       const std::scoped_lock lock(mutex_);
+                                       told_.push_back(notice);
+                                     }},
                      .turn = turn_,
                      .report =
                          [this](const ConfigReport& report) {
                            const std::scoped_lock lock(mutex_);
                            reported_.push_back(report);
-                         }},
+                         },
+                     .more = std::move(more_)},
         Agent::Settings{.options = options_, .xid_policy = gpu::make_xid_policy("", "")}, *source_,
         *std::move(loaded));
     thread_ = std::jthread([this] { result_ = agent_->run(signals_[0]); });
@@ -151,7 +152,7 @@ class AgentTest : public testing::Test {
   std::vector<std::string> registered_;
   std::vector<NodeNotice> told_;
   std::vector<ConfigReport> reported_;
-  std::vector<std::unique_ptr<Follower>> more_;  // behind the agent's own
+  Parts more_;  // behind the agent's own
   NodeTurn* turn_ = nullptr;
   std::optional<FileSource> source_;
   std::unique_ptr<Agent> agent_;
@@ -374,7 +375,7 @@ TEST_F(AgentTest, ALayoutThatSingleCannotOfferIsWithheldAndEveryFollowerHearsOfI
   reader_.set_machine(does_not);
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml", "flags: {migStrategy: single}\n"));
   TestFollower::Seen seen;
-  more_.push_back(std::make_unique<TestFollower>(seen));
+  more_.followers.push_back(std::make_unique<TestFollower>(seen));
   start();
   const std::string why =
       "not advertising nvidia.com/gpu: migStrategy single: all devices on the node must be "
@@ -476,7 +477,7 @@ TEST_F(AgentTest, WhereNobodyEvictsItSaysSo) {
 
 TEST_F(AgentTest, AFollowerNeedsNoChangeElsewhere) {
   TestFollower::Seen seen;
-  more_.push_back(std::make_unique<TestFollower>(seen));
+  more_.followers.push_back(std::make_unique<TestFollower>(seen));
   reader_.fail_with({Code::kUnavailable, "driver not loaded"});
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml",
                                "version: v1\nflags:\n  failOnInitError: false\n"));
@@ -499,9 +500,62 @@ TEST_F(AgentTest, AFollowerNeedsNoChangeElsewhere) {
   EXPECT_TRUE(seen.has("finish"));
 }
 
+// A room of the test: its input sees whether a file is there, its stage withholds everything then,
+// and its follower, as everybody else, reads what was seen.
+struct ClosedStanding {
+  bool closed = false;
+  bool operator==(const ClosedStanding&) const = default;
+};
+
+class ClosedInput final : public Input {
+ public:
+  explicit ClosedInput(std::filesystem::path file) : file_(std::move(file)) {}
+  void look(const offer::Offer& /*wished*/, State& state) override {
+    state.set(ClosedStanding{.closed = FsRoot().exists(file_)});
+  }
+
+ private:
+  std::filesystem::path file_;
+};
+
+offer::Offer withhold_while_closed(const State& state, offer::Offer offer) {
+  for (auto& resource : offer.resources) {
+    for (auto& tranche : resource.tranches) {
+      if (state.get<ClosedStanding>().closed) tranche.withheld = true;
+    }
+  }
+  return offer;
+}
+
+class ClosedFollower final : public Follower {
+ public:
+  explicit ClosedFollower(TestFollower::Seen& seen) : seen_(seen) {}
+  Result<void> follow(const Round& round) override {
+    const auto& tranche = round.offer->resources.at(0).tranches.at(0);
+    EXPECT_EQ(tranche.withheld, round.state.get<ClosedStanding>().closed);
+    seen_.add(tranche.withheld ? "closed" : "open");
+    return {};
+  }
+
+ private:
+  TestFollower::Seen& seen_;
+};
+
+TEST_F(AgentTest, ARoomWithAnInputAStageAndAFollowerNeedsNoChangeElsewhere) {
+  const auto file = dir_.path() / "closed";
+  TestFollower::Seen seen;
+  more_.inputs.push_back(std::make_unique<ClosedInput>(file));
+  more_.stages = {withhold_while_closed};
+  more_.followers.push_back(std::make_unique<ClosedFollower>(seen));
+  start();
+  ASSERT_TRUE(test::eventually([&] { return seen.has("open"); }));
+  ASSERT_TRUE(fs_.write_atomic(file, ""));
+  EXPECT_TRUE(test::eventually([&] { return seen.has("closed"); }));
+}
+
 TEST_F(AgentTest, ARoundThatAFollowerCouldNotFollowIsTriedAgain) {
   TestFollower::Seen seen;
-  more_.push_back(std::make_unique<TestFollower>(seen));
+  more_.followers.push_back(std::make_unique<TestFollower>(seen));
   start();
   ASSERT_TRUE(test::eventually([&] { return seen.has("2 tranches"); }));
   seen.fails = true;

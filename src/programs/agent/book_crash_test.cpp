@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "agent/dra/claim_store.h"
+#include "agent/grants/grant_store.h"
 #include "agent/holdings/testing.h"
-#include "agent/plugins/grant_store.h"
 #include "offer/make_offer.h"
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"

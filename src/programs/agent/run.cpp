@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "agent/agent.h"
-#include "agent/cluster_parts.h"
+#include "agent/config/cluster_node.h"
 #include "agent/config/first_config.h"
-#include "agent/health/health_reporter.h"
-#include "agent/mig_parts.h"
+#include "agent/holdings/book.h"
+#include "agent/instances/mig_hardware.h"
 #include "agent/node/node_turn.h"
-#include "cluster/mig_change.h"
-#include "cluster/reasons.h"
-#include "host/boot_id.h"
+#include "agent/node/pods_of_node.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
 #include "kubelet/registration.h"
@@ -20,15 +19,10 @@
 #include "nvml/events.h"
 #include "nvml/library.h"
 #include "nvml/reader.h"
-#include "process/periodic.h"
 #include "process/signals.h"
 
 namespace tranche::agent {
 namespace {
-
-// GPUs that fall within this time are one Event.
-constexpr std::chrono::seconds kLookAtHealth{2};
-constexpr std::chrono::seconds kLongestTelling{5};
 
 std::string environment(const config::Sources& sources, const std::string& name) {
   const auto found = sources.environment.find(name);
@@ -62,24 +56,22 @@ config::LabelOutput label_output(const config::AgentOptions& options,
 
 // Null where no option needs a cluster, or where only useNodeFeatureAPI asks for one and there is
 // none.
-Result<std::unique_ptr<ClusterParts>> open_cluster(const config::Sources& sources,
-                                                   const config::AgentOptions& options,
-                                                   const config::Config& config, const Clock& clock,
-                                                   const Log& log) {
-  const auto output = label_output(options, config);
+Result<std::unique_ptr<ClusterNode>> open_cluster(const config::Sources& sources,
+                                                  const config::AgentOptions& options,
+                                                  const config::Config& config, const Clock& clock,
+                                                  const Log& log) {
   const bool needed = options.needs_api_server();
-  if (!needed && output == config::LabelOutput::kFile) return nullptr;
-  auto parts = ClusterParts::open(sources, options, clock, log);
-  if (parts) (*parts)->label(output, options, log);
-  if (parts || needed) return parts;
+  if (!needed && label_output(options, config) == config::LabelOutput::kFile) return nullptr;
+  auto cluster = ClusterNode::open(sources, options, clock, log);
+  if (cluster || needed) return cluster;
   log.warn(
-      fmt::format("no NodeFeature object is written, but the file: {}", parts.error().message()));
+      fmt::format("no NodeFeature object is written, but the file: {}", cluster.error().message()));
   return nullptr;
 }
 
 // Waits until this agent serves the node. `cluster`: null where there is none. `can_serve`: empty
 // where it always can.
-NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, AgentStatus& status,
+NodeTurn await_node(const config::AgentOptions& options, ClusterNode* cluster, AgentStatus& status,
                     int signals, const Clock& clock, const Log& log,
                     std::function<Result<void>()> can_serve = {}) {
   TurnOptions turn{.claim = NodeClaim::of(options),
@@ -92,100 +84,101 @@ NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, 
                    .tell = {},
                    .can_serve = std::move(can_serve)};
   if (cluster != nullptr) {
-    turn.tell = [cluster](const NodeNotice& notice) { cluster->node().tell(notice); };
+    turn.tell = [cluster](const NodeNotice& notice) { cluster->tell(notice); };
   }
   return await_turn(turn, status, clock, log);
 }
 
-// nullopt: the Node is not known yet.
-std::optional<std::string> mig_config(const NodeView& view) {
-  const auto node = view.node();
-  if (!node) return std::nullopt;
-  const auto label = node->labels.find(cluster::kMigConfigLabel);
-  return label == node->labels.end() ? std::string() : label->second;
+// The Pods of this node, where a part of the agent reads them; the chart gives the permission with
+// it.
+std::unique_ptr<PodsOfNode> open_pods(const config::AgentOptions& options, ClusterNode* cluster,
+                                      const Log& log) {
+  const bool read =
+      !options.arbiter_state_dir.empty() || options.mig_manager || options.dra_dynamic_mig;
+  if (cluster == nullptr || !read) return nullptr;
+  return std::make_unique<PodsOfNode>(cluster->objects(), options.node_name, log);
 }
 
-Result<void> run(const config::Sources& sources, const config::AgentOptions& options,
-                 ConfigSource& source, config::Loaded loaded, ClusterParts* cluster, NodeTurn& turn,
-                 int signals, const Clock& clock, const Log& log) {
+// "shop/train"; "": not known.
+std::string pod_name(PodsOfNode& pods, const host::PodProcess& process) {
+  const auto all = pods.all();
+  if (!all) return {};
+  const auto pod = std::ranges::find(*all, process.pod_uid, cluster::uid_on_node);
+  return pod == all->end() ? "" : fmt::format("{}/{}", pod->ns, pod->name);
+}
+
+// What makes and removes MIG instances; null: nothing does.
+std::unique_ptr<MigHardware> open_mig_hardware(const std::shared_ptr<nvml::Connection>& connection,
+                                               const config::Sources& sources,
+                                               const config::AgentOptions& options,
+                                               PodsOfNode* pods) {
+  if (pods == nullptr || (!options.mig_manager && !options.dra_dynamic_mig)) return nullptr;
+  pods->all();  // they are known by the time that somebody asks for a name
+  return std::make_unique<MigHardware>(
+      connection, MigHardware::Options{.environment = sources.environment,
+                                       .host_root = options.host_root,
+                                       .state_dir = options.state_dir,
+                                       .mps_dir = options.mps_dir,
+                                       .pod_name = [pods](const host::PodProcess& process) {
+                                         return pod_name(*pods, process);
+                                       }});
+}
+
+// What runs between signals: the agent, on a machine and a node that fit. `cluster`: null where
+// there is none.
+struct Run {
+  const config::Sources& sources;
+  const config::AgentOptions& options;
+  ConfigSource& source;
+  config::Loaded loaded;
+  ClusterNode* cluster;
+  NodeTurn& turn;
+  int signals;
+  const Clock& clock;
+  const Log& log;
+};
+
+Result<void> run(Run run) {
+  auto* const cluster = run.cluster;
   const auto connection =
-      nvml::Connection::make({.driver_root = loaded.config.flags.plugin.container_driver_root,
-                              .host = FsRoot(options.host_root),
-                              .log = &log});
+      nvml::Connection::make({.driver_root = run.loaded.config.flags.plugin.container_driver_root,
+                              .host = FsRoot(run.options.host_root),
+                              .log = &run.log});
   nvml::Reader reader(connection);
   nvml::EventSource events(connection);
-  kubelet::PodResourcesClient pod_resources(options.kubelet_root);
-  HolderAnswers holders(pod_resources, clock);
-  Book book(clock);
-  const auto attempt = [&options](const Registrar::Request& request, const PinnedFile& kubelet,
-                                  const std::stop_token& stop) {
-    return kubelet::register_plugin({.kubelet_socket = options.kubelet_socket,
-                                     .endpoint = request.endpoint,
-                                     .resource = request.resource},
-                                    kubelet, stop);
-  };
-  std::optional<HealthReporter> health;  // empty: no Events may be recorded
-  std::optional<process::Periodic> health_teller;
-  std::optional<MigParts> mig;
+  kubelet::PodResourcesClient kubelet(run.options.kubelet_root);
+  HolderAnswers holders(kubelet, run.clock);
+  Book book(run.clock);
+  const auto pods = open_pods(run.options, cluster, run.log);
+  const auto mig_hardware = open_mig_hardware(connection, run.sources, run.options, pods.get());
   Agent::Ports ports{.reader = reader,
                      .events = events,
-                     .clock = clock,
-                     .log = log,
-                     .followers = {.pod_resources = pod_resources,
-                                   .holders = holders,
-                                   .book = book,
-                                   .register_plugin = attempt},
-                     .turn = &turn};
+                     .clock = run.clock,
+                     .log = run.log,
+                     .outside = {.kubelet = kubelet,
+                                 .holders = holders,
+                                 .book = book,
+                                 .register_plugin =
+                                     [](const kubelet::Registration& registration,
+                                        const PinnedFile& socket, const std::stop_token& stop) {
+                                       return kubelet::register_plugin(registration, socket, stop);
+                                     },
+                                 .cluster = cluster,
+                                 .pods = pods.get(),
+                                 .mig_hardware = mig_hardware.get(),
+                                 .label_output = label_output(run.options, run.loaded.config)},
+                     .turn = &run.turn};
   if (cluster != nullptr) {
-    auto& node = cluster->node();
-    ports.notifier = &node.notifier();
-    ports.report = [&node](const ConfigReport& report) {
-      node.report(configured_condition(report));
+    ports.notifier = &cluster->notifier();
+    ports.report = [cluster](const ConfigReport& report) {
+      cluster->report(configured_condition(report));
     };
-    auto& followers = ports.followers;
-    followers.labels = cluster->labels();
-    cluster->watch_arbiter(options, book, clock, log);
-    if (options.mig_manager || options.dra_dynamic_mig) {
-      mig.emplace(connection, node, cluster->pods(), sources, options, clock, log);
-    }
-    if (options.mig_manager) {
-      followers.mig.emplace(mig->ports());
-    } else {
-      node.withdraw(cluster::condition::kTrancheMigLayout);
-    }
-    if (options.dra) {
-      auto& view = node.node();
-      followers.claims.emplace(ClaimPorts{.objects = node.objects(),
-                                          .node = [&view] { return view.known(); },
-                                          .boot = host::boot_id(FsRoot(options.host_root))});
-      if (auto* const pods = cluster->pods()) {
-        followers.claims->pod = [pods](const std::string& uid) { return pods->find(uid); };
-      }
-      if (options.dra_dynamic_mig) followers.claims->instances.emplace(mig->instance_ports());
-    }
-    followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
-    followers.report_condition = [&node](const ConditionReport& report) { node.report(report); };
-    followers.mig_config = [&node] { return mig_config(node.node()); };
-    followers.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
-    followers.overrides = cluster->overrides();
-    if (node.tells() || cluster->pods() != nullptr) {
-      health.emplace(HealthReporter::Parts{.objects = node.objects(),
-                                           .holders = holders,
-                                           .book = book,
-                                           .pods = cluster->pods(),
-                                           .node = options.node_name,
-                                           .clock = clock,
-                                           .log = log});
-      health_teller.emplace(kLookAtHealth,
-                            [&health] { health->look({.deadline = kLongestTelling}); });
-      followers.tell_health = [&health](const UnhealthyDevices& devices) {
-        health->follow(devices);
-      };
-    }
+    ports.outside.tell = [cluster](const NodeNotice& notice) { cluster->tell(notice); };
+    ports.outside.report = [cluster](const ConditionReport& report) { cluster->report(report); };
   }
-  Agent agent(std::move(ports), {.options = options, .xid_policy = xid_policy(sources)}, source,
-              std::move(loaded));
-  return agent.run(signals);
+  Agent agent(std::move(ports), {.options = run.options, .xid_policy = xid_policy(run.sources)},
+              run.source, std::move(run.loaded));
+  return agent.run(run.signals);
 }
 
 int end(const Result<void>& result, const Log& log) {
@@ -213,7 +206,7 @@ int run_with_files(const config::Sources& sources, const config::AgentOptions& o
   status.reset();  // the agent answers probes itself from here on
   if (!turn.came) return 0;
   return end(
-      run(sources, options, source, std::move(loaded), cluster->get(), turn, signals, clock, log),
+      run({sources, options, source, std::move(loaded), cluster->get(), turn, signals, clock, log}),
       log);
 }
 
@@ -223,31 +216,29 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
     log.error(config::startup_failure(sources, error));
     return 1;
   };
-  const auto cluster = ClusterParts::open(sources, options, clock, log);
+  const auto cluster = ClusterNode::open(sources, options, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
   // Before the configuration, because one that is refused is reported on the Node.
   SaidOnce said;
   auto turn = await_node(options, cluster->get(), *status, signals, clock, log,
-                         [&] { return has_first_config(*(*cluster)->node().source(), said, log); });
+                         [&] { return has_first_config(*(*cluster)->source(), said, log); });
   if (!turn.came) return 0;
-  auto first = first_config({.source = *(*cluster)->node().source(),
-                             .notifier = (*cluster)->node().notifier(),
-                             .report =
-                                 [&](const ConfigReport& report) {
-                                   (*cluster)->node().report(configured_condition(report));
-                                 },
-                             .status = *status,
-                             .log = log},
-                            signals);
+  auto first = first_config(
+      {.source = *(*cluster)->source(),
+       .notifier = (*cluster)->notifier(),
+       .report =
+           [&](const ConfigReport& report) { (*cluster)->report(configured_condition(report)); },
+       .status = *status,
+       .log = log},
+      signals);
   status.reset();  // the agent answers probes itself from here on
   if (!first) return refuse(first.error());
   if (!*first) return 0;
   auto& loaded = **first;
   if (const auto fits = check_machine(loaded.config, options); !fits) return refuse(fits.error());
-  (*cluster)->label(label_output(options, loaded.config), options, log);
-  return end(run(sources, options, *(*cluster)->node().source(), std::move(loaded), cluster->get(),
-                 turn, signals, clock, log),
+  return end(run({sources, options, *(*cluster)->source(), std::move(loaded), cluster->get(), turn,
+                  signals, clock, log}),
              log);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Which nodes say that they do not serve: those whose condition TrancheServing is False, as the
-// agent of the node writes it (agent/serving/).
+// agent of the node writes it (agent/plugins/).
 //
 // A node without the condition says nothing: its agent may have no right to write it, or be older
 // than it. One whose condition is Unknown does not know. There the agent's Pod has the word: it is

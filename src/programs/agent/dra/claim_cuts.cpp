@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "agent/dra/instance_maker.h"
+#include "agent/instances/instance_maker.h"
 #include "cluster/mig_change.h"
 #include "offer/unplanned_mig.h"
 

@@ -10,12 +10,11 @@
 
 namespace tranche::agent {
 
-// Stands before WithholdingInput, which goes by the mode.
 class ClaimInput final : public Input {
  public:
   explicit ClaimInput(ClaimService& claims) : claims_(claims) {}
   void look(const offer::Offer& wished, State& state) override {
-    state.claims = claims_.standing(state, wished);
+    state.set(claims_.standing(state, wished));
   }
 
  private:
@@ -30,10 +29,14 @@ class ClaimFollower final : public Follower {
     claims_.follow(round);
     return {};
   }
-  bool hands_out() const override { return true; }
+  Phase phase() const override { return Phase::kHandOut; }
   void tick(TimePoint now) override { claims_.tick(now); }
   std::optional<TimePoint> next_tick() const override { return claims_.next_tick(); }
   std::string remark() const override { return claims_.remark(); }
+  Result<void> predecessor_ended() override {
+    claims_.look_at_store();
+    return {};
+  }
   void rest() override { claims_.rest(); }
   void leave() override { claims_.leave(); }
   void finish() override { claims_.leave(); }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agent/dra/claim_node.h"
-#include "agent/dra/instance_maker.h"
+#include "agent/instances/instance_maker.h"
 #include "base/result.h"
 #include "dra/prepared.h"
 

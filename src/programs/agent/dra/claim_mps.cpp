@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "agent/dra/claim_standing.h"
+#include "agent/mps/mps_standing.h"
 #include "base/first_few.h"
 #include "dra/joint.h"
 
@@ -42,10 +44,11 @@ std::map<std::string, std::string> mps_resources(const offer::ClaimKeepers& keep
 }
 
 std::map<std::string, std::string> mps_troubles(const State& state) {
+  const auto& standings = state.get<MpsStandings>();
   std::map<std::string, std::string> troubles;
-  for (const auto& [uuid, resource] : mps_resources(state.claims.keepers)) {
-    const auto found = state.mps.find({resource});
-    if (found == state.mps.end()) {
+  for (const auto& [uuid, resource] : mps_resources(state.get<ClaimStanding>().keepers)) {
+    const auto found = standings.find({resource});
+    if (found == standings.end()) {
       troubles.emplace(uuid, kNoDaemon);
     } else if (!found->second.trouble.empty()) {
       troubles.emplace(uuid, found->second.trouble);

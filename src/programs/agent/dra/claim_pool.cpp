@@ -5,9 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "agent/config/mode_standing.h"
 #include "agent/dra/claim_mps.h"
+#include "agent/dra/claim_standing.h"
+#include "agent/hardware/leaving.h"
 #include "agent/holdings/book.h"
-#include "agent/loop/leaving.h"
+#include "agent/withholding/held_standing.h"
 #include "dra/islands.h"
 #include "dra/names.h"
 #include "dra/packing.h"
@@ -49,24 +52,24 @@ Claimed claimed(const std::vector<dra::PreparedClaim>& prepared) {
 // What containers of the device plugin hold, and what lies on the same silicon.
 std::set<std::string> granted(const State& state) {
   std::set<std::string> uuids;
-  for (const auto& promise : state.held.at_odds) {
+  for (const auto& promise : state.get<HeldStanding>().at_odds) {
     uuids.merge(on_one_silicon(*state.machine, std::string(offer::device_uuid_of(promise.id))));
   }
   return uuids;
 }
 
 std::set<gpu::GpuUuid> offered_places(const State& state, const dra::Dropped& dropped) {
-  if (state.claims.mode != cluster::NodeMode::kDra || dropped.counters) return {};
-  return state.claims.cut.value_or(std::set<gpu::GpuUuid>());
+  if (state.get<NodeModeStanding>().mode != cluster::NodeMode::kDra || dropped.counters) return {};
+  return state.get<ClaimStanding>().cut.value_or(std::set<gpu::GpuUuid>());
 }
 
 // A GPU stays cut while a claim holds a place on it: the scheduler counts what is listed.
 dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWish& wish) {
   auto cut = offered_places(state, wish.dropped);
   cut.insert(claimed.cut.begin(), claimed.cut.end());
-  dra::PoolFacts facts{.shares = state.claims.mounts.has_value(),
+  dra::PoolFacts facts{.shares = state.get<ClaimStanding>().mounts.has_value(),
                        .partitionable = std::move(cut),
-                       .pcie_roots = state.claims.pcie_roots,
+                       .pcie_roots = state.get<ClaimStanding>().pcie_roots,
                        .islands = dra::islands_of(*state.machine, state.links.get()),
                        .taints = {}};
   for (const auto& [uuid, reason] : state.health) {
@@ -77,14 +80,15 @@ dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWi
   for (const auto& [uuid, trouble] : mps_troubles(state)) {
     facts.taints[uuid].push_back({.key = kMpsTaint, .effect = kNoSchedule});
   }
-  for (const auto& uuid : leaving_devices(state.mig, *state.machine)) {
+  for (const auto& uuid : leaving_devices(state.get<MigStanding>(), *state.machine)) {
     facts.taints[uuid].push_back({.key = kMigChangeTaint, .effect = kNoSchedule});
   }
-  if (state.claims.mode == cluster::NodeMode::kDra) return facts;
+  if (state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra) return facts;
   for (const auto& uuid : claimed.uuids) {
-    facts.taints[uuid].push_back({.key = kModeTaint,
-                                  .value = std::string(cluster::name_of(state.claims.mode)),
-                                  .effect = kNoSchedule});
+    facts.taints[uuid].push_back(
+        {.key = kModeTaint,
+         .value = std::string(cluster::name_of(state.get<NodeModeStanding>().mode)),
+         .effect = kNoSchedule});
   }
   return facts;
 }
@@ -103,7 +107,7 @@ void sort_by_name(dra::Pool& pool) { std::ranges::sort(pool.gpus, {}, &SliceDevi
 dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
   const auto held = claimed(wish.prepared);
   auto pool = dra::make_pool(*state.machine, facts_of(state, held, wish));
-  const bool offers = state.claims.mode == cluster::NodeMode::kDra;
+  const bool offers = state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra;
   const auto elsewhere = offers ? granted(state) : std::set<std::string>();
   const auto places = offered_places(state, wish.dropped);
   const auto is_out = [&](const SliceDevice& device) {

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/config/mode_standing.h"
+#include "agent/dra/claim_standing.h"
 #include "agent/dra/testing.h"
+#include "agent/hardware/leaving.h"
+#include "agent/mps/mps_standing.h"
+#include "agent/withholding/held_standing.h"
 #include "support/machines.h"
 
 namespace tranche::agent::claim_pool_test {
@@ -20,8 +25,8 @@ class ClaimPoolTest : public testing::Test {
  protected:
   ClaimPoolTest() {
     state_.machine = test::machine_of(3, test::l20);
-    state_.claims.mode = NodeMode::kDra;
-    state_.claims.mounts = offer::LimitMounts{"/lib.so", "/preload", "/tenants"};
+    state_.edit<NodeModeStanding>().mode = NodeMode::kDra;
+    state_.edit<ClaimStanding>().mounts = offer::LimitMounts{"/lib.so", "/preload", "/tenants"};
   }
   std::string uuid(std::size_t gpu) const { return state_.machine->gpus[gpu].uuid.value; }
   dra::PreparedClaim claim(std::size_t gpu, std::uint32_t percent = 50) const {
@@ -50,14 +55,14 @@ TEST_F(ClaimPoolTest, InModeDraTheFullestGpuStandsFirst) {
 }
 
 TEST_F(ClaimPoolTest, WhatContainersOfTheDevicePluginHoldIsNotThere) {
-  state_.held.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1) + "::3"}};
+  state_.edit<HeldStanding>().at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1) + "::3"}};
   EXPECT_THAT(names(), ElementsAre("gpu-0", "gpu-2"));
   // A device that is allocated stays listed whatever else is said of it.
   EXPECT_THAT(names({claim(1)}), SizeIs(3));
 }
 
 TEST_F(ClaimPoolTest, InModeDevicePluginOnlyWhatClaimsHoldIsListedWithATaint) {
-  state_.claims.mode = NodeMode::kDevicePlugin;
+  state_.edit<NodeModeStanding>().mode = NodeMode::kDevicePlugin;
   EXPECT_THAT(names(), IsEmpty());
   const auto pool = make_claim_pool(state_, {.prepared = {claim(1)}});
   ASSERT_THAT(pool.gpus, SizeIs(1));
@@ -95,7 +100,7 @@ TEST_F(ClaimPoolTest, WhereTaintsAreDroppedAnUnhealthyGpuThatNobodyHoldsIsNotLis
 }
 
 TEST_F(ClaimPoolTest, WhatLeavesServiceForAMigChangeGetsNoNewClaim) {
-  state_.mig.changing = {{uuid(1), {}}};
+  state_.edit<MigStanding>().changing = {{uuid(1), {}}};
   const auto gpus = make_claim_pool(state_, {.prepared = {claim(1)}}).gpus;
   ASSERT_THAT(gpus, SizeIs(3));
   EXPECT_EQ(gpus[0].name, "gpu-1");
@@ -110,7 +115,7 @@ TEST_F(ClaimPoolTest, WithoutLimitsOrTheGateNothingIsShared) {
   const auto gate_off = make_claim_pool(state_, {.dropped = {.shares = true}}).gpus[0];
   EXPECT_FALSE(gate_off.shareable);
   EXPECT_FALSE(gate_off.capacity.at("memory").policy);
-  state_.claims.mounts.reset();
+  state_.edit<ClaimStanding>().mounts.reset();
   EXPECT_FALSE(make_claim_pool(state_, {}).gpus[0].shareable);
 }
 
@@ -120,7 +125,7 @@ class CutPoolTest : public ClaimPoolTest {
  protected:
   CutPoolTest() {
     state_.machine = node_.machine;
-    state_.claims.cut = {node_.uuid(0), node_.uuid(1)};
+    state_.edit<ClaimStanding>().cut = {node_.uuid(0), node_.uuid(1)};
   }
   std::vector<std::string> instances(const std::vector<dra::PreparedClaim>& prepared = {}) const {
     std::vector<std::string> names;
@@ -153,13 +158,13 @@ TEST_F(CutPoolTest, AllPlacesAreListedTheLastGpusFirst) {
 
 // The scheduler counts what is listed, so what a claim holds is listed whatever becomes of the GPU.
 TEST_F(CutPoolTest, APlaceThatIsHeldStaysListedAlone) {
-  state_.claims.cut = {node_.uuid(0)};
+  state_.edit<ClaimStanding>().cut = {node_.uuid(0)};
   auto listed = instances({cut(1)});
   EXPECT_THAT(listed.front(), "gpu-1-mig-3g40gb-9-4");
   EXPECT_THAT(listed.at(1), testing::StartsWith("gpu-0-mig-7g80gb"));
   EXPECT_THAT(make_claim_pool(state_, {.prepared = {cut(1)}}).counters, SizeIs(2));
 
-  state_.claims.mode = NodeMode::kDevicePlugin;
+  state_.edit<NodeModeStanding>().mode = NodeMode::kDevicePlugin;
   EXPECT_THAT(instances(), IsEmpty());
   EXPECT_THAT(instances({cut(1)}), ElementsAre("gpu-1-mig-3g40gb-9-4"));
   EXPECT_THAT(names({cut(1)}), IsEmpty());
@@ -177,7 +182,7 @@ TEST_F(CutPoolTest, WithoutCountersThereAreNoPlaces) {
 }
 
 TEST_F(CutPoolTest, OfAGpuThatTheDevicePluginGaveNoPlaceIsListed) {
-  state_.held.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1)}};
+  state_.edit<HeldStanding>().at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1)}};
   EXPECT_THAT(instances().front(), testing::StartsWith("gpu-0-"));
   EXPECT_THAT(names(), ElementsAre("gpu-0"));
 }
@@ -202,7 +207,7 @@ TEST_F(ClaimPoolTest, TellsAnotherOrderFromOtherDevices) {
 
 TEST_F(ClaimPoolTest, AGpuThatMpsIsToServeGetsClaimsOnlyWhileItDoes) {
   const std::string resource = "nvidia.com/gpu";
-  state_.claims.keepers.gpus[uuid(0)].mps = resource;
+  state_.edit<ClaimStanding>().keepers.gpus[uuid(0)].mps = resource;
   const auto taint = [&]() -> std::string {
     const auto gpus = make_claim_pool(state_, {.evicting = {}}).gpus;
     EXPECT_THAT(gpus[1].taints, IsEmpty());
@@ -212,13 +217,13 @@ TEST_F(ClaimPoolTest, AGpuThatMpsIsToServeGetsClaimsOnlyWhileItDoes) {
   };
   const auto health = [&] { return health_of(state_, {}, "gpu-n1")[0].reason; };
   EXPECT_EQ(taint(), "tranche.dev/mps") << "no daemon is known";
-  auto& mps = state_.mps[{resource}];
-  mps.trouble = "the supervisor of its MPS control daemon has ended";
+  const auto mps = [&]() -> MpsStanding& { return state_.edit<MpsStandings>()[{resource}]; };
+  mps().trouble = "the supervisor of its MPS control daemon has ended";
   EXPECT_EQ(taint(), "tranche.dev/mps");
-  EXPECT_EQ(health(), mps.trouble);
-  mps.trouble.clear();
+  EXPECT_EQ(health(), mps().trouble);
+  mps().trouble.clear();
   EXPECT_EQ(taint(), "tranche.dev/mps") << "it has the limits of the device plugin";
-  mps.service.open = true;
+  mps().service.open = true;
   EXPECT_EQ(taint(), "");
   EXPECT_EQ(health(), "");
 }

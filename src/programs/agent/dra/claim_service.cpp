@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/config/mode_standing.h"
 #include "agent/dra/claim_mps.h"
 #include "agent/dra/claim_pool.h"
 #include "agent/dra/claim_tenants.h"
-#include "agent/loop/leaving.h"
+#include "agent/hardware/leaving.h"
+#include "agent/mps/mps_standing.h"
 #include "cluster/kinds.h"
 #include "cluster/resource_claim.h"
 #include "dra/names.h"
@@ -56,10 +58,15 @@ std::set<gpu::MigUuid> instances_of(const gpu::Machine& machine) {
 
 std::map<std::string, offer::MpsService> services_of(const State& state) {
   std::map<std::string, offer::MpsService> services;
-  for (const auto& [resource, standing] : state.mps) {
+  for (const auto& [resource, standing] : state.get<MpsStandings>()) {
     services.emplace(resource.value, standing.service);
   }
   return services;
+}
+
+bool takes_claims(const State& state) {
+  const auto& node = state.get<NodeModeStanding>();
+  return !node.undecided && node.mode == cluster::NodeMode::kDra;
 }
 
 // Whether the files of prepared claims are made of the same.
@@ -75,7 +82,6 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
       ports_(std::move(ports)),
       host_(options.host_root),
       names_{.driver = options.dra_driver_name, .node = options.node_name},
-      mode_(std::filesystem::path(options.state_dir) / "mode", ports_.node, ports_.log),
       store_(std::filesystem::path(options.state_dir) / "claims", ports_.log),
       cuts_(ports_.instances != nullptr),
       preparer_(preparer_ports()),
@@ -120,7 +126,7 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
               },
           .make = {.add_tenant = ports_.add_tenant,
                    .remove_tenant = ports_.remove_tenant,
-                   .instances = ports_.instances,
+                   .instances = ports_.instances.get(),
                    .cdi_root = options_.cdi_root},
           .pod = ports_.pod,
           .changed = ports_.look_again,
@@ -130,14 +136,10 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
 // The mode is in force for new claims before the offer is made of it.
 ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wished) {
   const auto& machine = *state.machine;
-  const auto mode = mode_.read();
-  ClaimStanding standing{.mode = mode.value_or(cluster::NodeMode::kDevicePlugin),
-                         .undecided = !mode,
-                         .pcie_roots = pcie_roots(host_, machine),
+  const bool takes = takes_claims(state);
+  ClaimStanding standing{.pcie_roots = pcie_roots(host_, machine),
                          .cut = cuts_.cut(machine, ports_.node()),
-                         .label_trouble = mode_.trouble(),
-                         .gates_off = gates_off(mode)};
-  const bool takes = mode == cluster::NodeMode::kDra;
+                         .gates_off = gates_off(takes)};
   ports_.book.open(takes);
   if (!takes) standing.held = ports_.book.claimed();
   standing.keepers = offer::claim_keepers(state.config.tranche.limits, machine, wished);
@@ -175,9 +177,8 @@ void ClaimService::look_at_limits(ClaimStanding& standing) const {
 }
 
 // Plain Pods get no GPU by a DeviceClass of a node that takes no claims.
-std::string ClaimService::gates_off(std::optional<cluster::NodeMode> mode) const {
+std::string ClaimService::gates_off(bool takes) const {
   auto dropped = made_of_now().dropped;
-  const bool takes = mode == cluster::NodeMode::kDra;
   dropped.names = takes && classes_->names_are_dropped();
   dropped.health = takes && health_.goes_unasked(ports_.clock.now());
   return describe(dropped);
@@ -186,32 +187,30 @@ std::string ClaimService::gates_off(std::optional<cluster::NodeMode> mode) const
 void ClaimService::follow(const Round& round) {
   state_ = round.state;
   ill_.see(state_->health, ports_.clock.now());
-  followed_mode_.reset();
-  if (!round.state.claims.undecided) followed_mode_ = round.state.claims.mode;
-  followed_trouble_ = round.state.claims.label_trouble;
   take_node(round);
   made_of_.reset();
   publish(ports_.clock.now());
 }
 
 ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
+  const auto& standing = state.get<ClaimStanding>();
   return {.machine = *state.machine,
           .files = std::move(inputs.files),
           .options = std::move(inputs.options),
-          .limits = state.claims.mounts,
-          .leaving = leaving_devices(state.mig, *state.machine),
+          .limits = standing.mounts,
+          .leaving = leaving_devices(state.get<MigStanding>(), *state.machine),
           .facts = {.driver = names_.driver,
                     .pool = dra::pool_name(names_.node),
                     .boot = ports_.boot,
-                    .no_limits = state.claims.no_limits,
-                    .partitionable = state.claims.cut.value_or(std::set<gpu::GpuUuid>()),
-                    .mps = mps_resources(state.claims.keepers),
+                    .no_limits = standing.no_limits,
+                    .partitionable = standing.cut.value_or(std::set<gpu::GpuUuid>()),
+                    .mps = mps_resources(standing.keepers),
                     .mps_troubles = mps_troubles(state),
                     .of_whole = state.config.tranche.limits.of(kWhole).enforcement},
-          .keepers = state.claims.keepers,
+          .keepers = standing.keepers,
           .mps = services_of(state),
           .mps_root = state.config.flags.mps_root,
-          .hook = state.claims.hook};
+          .hook = standing.hook};
 }
 
 // What is prepared is made anew where its files would be others now.
@@ -302,7 +301,8 @@ ClaimService::MadeOf ClaimService::made_of_now() const {
 // Called at every turn of the loop: a pool is made when it may be another. Another order of the
 // same devices may wait; anything else may not.
 void ClaimService::publish(TimePoint now) {
-  if (!publisher_ || !state_ || !ports_.book.restored() || !state_->claims.cut) return;
+  if (!publisher_ || !state_ || !ports_.book.restored() || !state_->get<ClaimStanding>().cut)
+    return;
   const auto made_of = made_of_now();
   if (made_of_ == made_of && (!next_ || now < *next_)) return;
   made_of_ = made_of;
@@ -328,11 +328,12 @@ void ClaimService::publish(TimePoint now) {
 }
 
 void ClaimService::tick(TimePoint now) {
-  if (mode_.read() != followed_mode_ || mode_.trouble() != followed_trouble_) ports_.look_again();
   publish(now);
   if (now - look_at_server_ < kLookAtServer) return;
   look_at_server_ = now;
-  if (state_ && gates_off(mode_.read()) != state_->claims.gates_off) ports_.look_again();
+  if (state_ && gates_off(takes_claims(*state_)) != state_->get<ClaimStanding>().gates_off) {
+    ports_.look_again();
+  }
   sweep(now);
   // Who has cut a GPU may be a claim whose record is made anew, or may have ended since.
   if (cuts_.look_again()) ask_for_cuts();
@@ -357,7 +358,6 @@ void ClaimService::sweep(TimePoint now) {
 
 std::string ClaimService::remark() const {
   const std::scoped_lock lock(mutex_);
-  if (!mode_.trouble().empty()) return mode_.trouble();
   if (!no_node_.empty()) return "claims cannot be prepared: " + no_node_;
   return refused_;
 }

@@ -17,12 +17,12 @@
 
 #include "agent/dra/claim_cuts.h"
 #include "agent/dra/claim_preparer.h"
+#include "agent/dra/claim_standing.h"
 #include "agent/dra/claim_status.h"
 #include "agent/dra/claim_store.h"
 #include "agent/dra/claim_sweep.h"
 #include "agent/dra/class_watch.h"
 #include "agent/dra/ill_since.h"
-#include "agent/dra/node_mode.h"
 #include "agent/dra/slice_publisher.h"
 #include "agent/holdings/book.h"
 #include "agent/limits/claim_tenant.h"
@@ -59,7 +59,7 @@ class ClaimService {
     std::function<Result<void>(const std::string& tenant, const GrantLimits& limits, bool renewed)>
         add_tenant;
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
-    InstanceMaker* instances;  // null: no MIG instances are made for claims
+    std::unique_ptr<InstanceMaker> instances;  // null: no MIG instances are made for claims
     // What limited containers mount. An error: they cannot be limited here.
     std::function<Result<offer::LimitMounts>()> mounts;
     // The runtime's hook for containers with limits, put in place where it is wanted; nullopt: it
@@ -115,7 +115,7 @@ class ClaimService {
   ClaimNode make_node(const State& state, CdiInputs inputs) const;
   void publish(TimePoint now);
   MadeOf made_of_now() const;
-  std::string gates_off(std::optional<cluster::NodeMode> mode) const;
+  std::string gates_off(bool takes) const;
   Result<void> start();
   Result<void> serve();
   void ask_for_cuts();
@@ -127,9 +127,6 @@ class ClaimService {
   const Ports ports_;
   const FsRoot host_;
   const dra::PoolNames names_;
-  NodeModeReader mode_;
-  std::optional<cluster::NodeMode> followed_mode_;
-  std::string followed_trouble_;
   ClaimStore store_;
   ClaimCuts cuts_;
   dra::HealthBoard health_;

@@ -4,6 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "agent/config/mode_standing.h"
+#include "agent/dra/claim_standing.h"
+#include "agent/withholding/held_standing.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -11,7 +15,7 @@ using Held = std::set<std::pair<std::string, std::string>>;  // resource, id
 
 Held held_tranches(const State& state) {
   Held held;
-  for (const auto& promise : state.held.at_odds) {
+  for (const auto& promise : state.get<HeldStanding>().at_odds) {
     held.emplace(promise.resource.value, promise.id);
   }
   return held;
@@ -20,7 +24,9 @@ Held held_tranches(const State& state) {
 }  // namespace
 
 offer::Offer offer_by_mode(const State& state, offer::Offer offer) {
-  if (state.claims.mode == cluster::NodeMode::kDra) {
+  const auto& node = state.get<NodeModeStanding>();
+  const auto& claimed = state.get<ClaimStanding>().held;
+  if (node.mode == cluster::NodeMode::kDra) {
     const auto held = held_tranches(state);
     for (auto& resource : offer.resources) {
       std::erase_if(resource.tranches, [&](const offer::Tranche& tranche) {
@@ -30,11 +36,10 @@ offer::Offer offer_by_mode(const State& state, offer::Offer offer) {
     }
     return offer;
   }
-  if (!state.claims.undecided && state.claims.held.empty()) return offer;
+  if (!node.undecided && claimed.empty()) return offer;
   for (auto& resource : offer.resources) {
     for (auto& tranche : resource.tranches) {
-      if (state.claims.undecided ||
-          state.claims.held.contains(resource.devices[tranche.device].uuid)) {
+      if (node.undecided || claimed.contains(resource.devices[tranche.device].uuid)) {
         tranche.withheld = true;
       }
     }

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/config/mode_standing.h"
+#include "agent/dra/claim_standing.h"
+#include "agent/withholding/held_standing.h"
 #include "offer/make_offer.h"
 #include "support/machines.h"
 
@@ -30,21 +33,21 @@ class ClaimStageTest : public testing::Test {
 
 TEST_F(ClaimStageTest, InModeDevicePluginAllIsOfferedThatNoClaimHolds) {
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), true}}));
-  state_.claims.held = {{uuid(1), "team/half"}};
+  state_.edit<ClaimStanding>().held = {{uuid(1), "team/half"}};
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), false}}));
 }
 
 // Kubelet keeps a container's devices only while they are listed.
 TEST_F(ClaimStageTest, InModeDraOnlyWhatContainersHoldIsListedAndNothingGivenOut) {
-  state_.claims.mode = NodeMode::kDra;
+  state_.edit<NodeModeStanding>().mode = NodeMode::kDra;
   EXPECT_THAT(told(), IsEmpty());
-  state_.held.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(0)},
-                         {.resource = {"nvidia.com/other"}, .id = uuid(1)}};
+  state_.edit<HeldStanding>().at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(0)},
+                                         {.resource = {"nvidia.com/other"}, .id = uuid(1)}};
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), false}}));
 }
 
 TEST_F(ClaimStageTest, BeforeTheModeIsKnownNothingIsGivenOut) {
-  state_.claims.undecided = true;
+  state_.edit<NodeModeStanding>().undecided = true;
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), false}, {uuid(1), false}}));
 }
 

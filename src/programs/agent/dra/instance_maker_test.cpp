@@ -1,4 +1,4 @@
-#include "agent/dra/instance_maker.h"
+#include "agent/instances/instance_maker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

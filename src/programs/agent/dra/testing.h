@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "agent/dra/instance_maker.h"
+#include "agent/instances/instance_maker.h"
 #include "gpu/mig_tables.h"
 #include "support/fake_clock.h"
 #include "support/fake_mig_control.h"

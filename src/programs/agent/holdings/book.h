@@ -4,7 +4,7 @@
 // reserves what it is about to give; under one lock that is refused, or entered and from then on in
 // the way of the other. What was reserved is then committed, once it is stored, or withdrawn.
 //
-// Its two stores are the grant file (agent/plugins/grant_store.h) and the files of claims
+// Its two stores are the grant file (agent/grants/grant_store.h) and the files of claims
 // (agent/dra/claim_store.h), which keep records longer than the book keeps entries. A record goes
 // when it is of no use to anybody. A grant's entry goes as soon as kubelet itself would hand the
 // tranche out again (docs/decisions/0023-promises.md), a claim's when the claim is undone.

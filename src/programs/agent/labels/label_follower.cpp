@@ -6,7 +6,7 @@
 
 namespace tranche::agent {
 
-config::Config as_served(config::Config config, const OtherPlugins& others) {
+config::Config as_served(config::Config config, const std::map<std::string, int>& others) {
   auto& sharing = config.sharing;
   auto& list = sharing.mps ? sharing.mps : sharing.time_slicing;
   for (const auto& [resource, replicas] : others) {
@@ -37,12 +37,13 @@ void LabelFollower::take(const State& state, std::shared_ptr<const offer::Offer>
   machine_ = state.machine.value_or(gpu::Machine());
   machine_->host = state.host;
   config_ = state.config;
+  serving_ = state.get<ServingStanding>();
   offer_ = std::move(offer);
 }
 
 void LabelFollower::tick(TimePoint) {
   if (!machine_) return;
-  const auto others = others_ ? others_() : OtherPlugins();
+  const auto& others = serving_.others;
   auto ours = offer_ ? *offer_ : offer::Offer();
   std::erase_if(ours.resources,
                 [&](const auto& resource) { return others.contains(resource.name.value); });

@@ -3,29 +3,27 @@
 // kubelet offers: of a resource that another plugin serves they tell that plugin's sharing as far
 // as its ids show it, and none of our limits.
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "agent/labels/label_publisher.h"
+#include "agent/labels/label_sink.h"
 #include "agent/loop/follower.h"
+#include "agent/plugins/serving_standing.h"
 
 namespace tranche::agent {
 
-// The resources that another plugin serves, and how many ids it has for each device.
-using OtherPlugins = std::map<std::string, int>;
-
-// `config`, with the sharing of those resources as the other plugin has it.
-config::Config as_served(config::Config config, const OtherPlugins& others);
+// `config`, with the sharing of the resources that other plugins serve as these have it.
+// `others`: ServingStanding::others.
+config::Config as_served(config::Config config, const std::map<std::string, int>& others);
 
 class LabelFollower final : public Follower {
  public:
-  // `others` is asked at each turn of the loop; empty: there are none. The other parameters are
-  // LabelPublisher's.
-  LabelFollower(config::LabelsMode mode, LabelSink* sink, std::function<OtherPlugins()> others,
-                const Clock& clock, const Log& log)
-      : publisher_(mode, sink, clock, log), others_(std::move(others)) {}
+  // `sink`: null: labels go to the file. The other parameters are LabelPublisher's.
+  LabelFollower(config::LabelsMode mode, std::unique_ptr<LabelSink> sink, const Clock& clock,
+                const Log& log)
+      : sink_(std::move(sink)), publisher_(mode, sink_.get(), clock, log) {}
 
   Result<void> follow(const Round& round) override;
   // Writes the labels of a machine without GPUs, as NVIDIA's feature discovery does.
@@ -38,8 +36,9 @@ class LabelFollower final : public Follower {
  private:
   void take(const State& state, std::shared_ptr<const offer::Offer> offer);
 
+  std::unique_ptr<LabelSink> sink_;
   LabelPublisher publisher_;
-  std::function<OtherPlugins()> others_;
+  ServingStanding serving_;
   std::optional<gpu::Machine> machine_;  // the machine of the last round
   config::Config config_;
   unsigned config_revision_ = 0;

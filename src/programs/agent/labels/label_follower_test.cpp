@@ -20,8 +20,7 @@ class KeptLabels final : public LabelSink {
 // An L20 in eight with limits.
 class LabelFollowerTest : public testing::Test {
  protected:
-  LabelFollowerTest()
-      : follower_(config::LabelsMode::kOn, &sink_, [this] { return others_; }, clock_, log_.log()) {
+  LabelFollowerTest() : follower_(config::LabelsMode::kOn, keep(), clock_, log_.log()) {
     state_.machine = test::machine_of({test::l20(0)});
     state_.machine->driver_version = "550.54.15";
     share(state_.config.sharing.time_slicing, 8);
@@ -34,17 +33,25 @@ class LabelFollowerTest : public testing::Test {
   static void share(std::optional<config::ReplicatedResources>& list, int replicas) {
     list.emplace().resources.push_back({.name = {"nvidia.com/gpu"}, .replicas = replicas});
   }
+  std::unique_ptr<LabelSink> keep() {
+    auto sink = std::make_unique<KeptLabels>();
+    sink_ = sink.get();
+    return sink;
+  }
+  void serve(std::map<std::string, int> others) {
+    state_.set(ServingStanding{.others = std::move(others)});
+    follow();
+  }
   void follow() { ASSERT_TRUE(follower_.follow({state_, offer_})); }
   std::string label(const std::string& name) {
     follower_.tick(clock_.now());
-    const auto found = sink_.last.find(name);
-    return found == sink_.last.end() ? "" : found->second;
+    const auto found = sink_->last.find(name);
+    return found == sink_->last.end() ? "" : found->second;
   }
 
   test::FakeClock clock_;
   test::LogRecorder log_;
-  KeptLabels sink_;
-  OtherPlugins others_;
+  KeptLabels* sink_ = nullptr;  // of the follower
   State state_;
   std::shared_ptr<const offer::Offer> offer_;
   LabelFollower follower_;
@@ -55,17 +62,17 @@ TEST_F(LabelFollowerTest, WhatAnotherPluginServesIsNotLabelledAsOurs) {
   EXPECT_TRUE(label("nvidia.com/gpu.product").ends_with("-SHARED"));
   EXPECT_EQ(label("tranche.dev/gpu.limits"), "strict");
 
-  others_ = {{"nvidia.com/gpu", 1}};
+  serve({{"nvidia.com/gpu", 1}});
   EXPECT_EQ(label("nvidia.com/gpu.replicas"), "1");
   EXPECT_FALSE(label("nvidia.com/gpu.product").ends_with("-SHARED"));
   EXPECT_EQ(label("nvidia.com/gpu.sharing-strategy"), "none");
   EXPECT_EQ(label("tranche.dev/gpu.limits"), "");
   EXPECT_EQ(label("nvidia.com/gpu.count"), "1") << "the machine is what it is";
 
-  others_ = {{"nvidia.com/gpu", 3}};
+  serve({{"nvidia.com/gpu", 3}});
   EXPECT_EQ(label("nvidia.com/gpu.replicas"), "3");
 
-  others_.clear();
+  serve({});
   EXPECT_EQ(label("nvidia.com/gpu.replicas"), "8");
   EXPECT_EQ(label("tranche.dev/gpu.limits"), "strict");
 }
@@ -75,7 +82,7 @@ TEST_F(LabelFollowerTest, TheNodeOfTheMpsDaemonsStaysLabelled) {
   share(state_.config.sharing.mps, 8);
   follow();
   EXPECT_EQ(label("nvidia.com/gpu.sharing-strategy"), "mps");
-  others_ = {{"nvidia.com/gpu", 1}};
+  serve({{"nvidia.com/gpu", 1}});
   EXPECT_EQ(label("nvidia.com/gpu.sharing-strategy"), "none");
   EXPECT_EQ(label("nvidia.com/mps.capable"), "true");
 }

@@ -7,7 +7,7 @@
 
 namespace tranche::agent {
 
-void LimitInput::look(const offer::Offer& wished, State& state) { state.limits = prepare(wished); }
+void LimitInput::look(const offer::Offer& wished, State& state) { state.set(prepare(wished)); }
 
 LimitStanding LimitInput::prepare(const offer::Offer& wished) const {
   const auto limited = [](const offer::ResourceOffer& resource) {
@@ -45,13 +45,13 @@ LimitStanding LimitInput::prepare(const offer::Offer& wished) const {
 }
 
 std::string LimitInput::trouble(const State& state) const {
-  const auto& standing = state.limits;
+  const auto& standing = state.get<LimitStanding>();
   if (standing.trouble.empty() && standing.hook_trouble.empty()) return {};
   return "limits cannot be kept here, see the log";
 }
 
 offer::Offer offer_what_can_be_limited(const State& state, offer::Offer offer) {
-  const auto& standing = state.limits;
+  const auto& standing = state.get<LimitStanding>();
   if (!standing.trouble.empty()) offer::withhold_limited(offer, standing.trouble);
   if (!standing.hook_trouble.empty()) offer::withhold_hooked(offer, standing.hook_trouble);
   return offer;

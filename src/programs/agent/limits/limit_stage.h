@@ -2,6 +2,7 @@
 // A resource with limits is only offered where containers can be limited. Otherwise a container
 // would silently get a whole GPU.
 
+#include "agent/limits/limit_standing.h"
 #include "agent/limits/tenant_manager.h"
 #include "agent/loop/stage.h"
 

@@ -27,8 +27,8 @@ TEST(LimitStage, MoreLimitedResourcesThanAContainerCanBeHeldToAreNotOffered) {
   LimitInput input(nullptr);
   State state;
   input.look(limited_resources(limit::wire::kMaxTenants + 1), state);
-  EXPECT_THAT(state.limits.trouble, HasSubstr("17 resources have limits"));
-  EXPECT_THAT(state.limits.trouble, HasSubstr("16 at most"));
+  EXPECT_THAT(state.get<LimitStanding>().trouble, HasSubstr("17 resources have limits"));
+  EXPECT_THAT(state.get<LimitStanding>().trouble, HasSubstr("16 at most"));
   auto wished = limited_resources(limit::wire::kMaxTenants + 1);
   wished.resources.emplace_back().name.value = "nvidia.com/whole";
   const auto offer = offer_what_can_be_limited(state, std::move(wished));
@@ -40,9 +40,9 @@ TEST(LimitStage, AsManyAsAContainerCanBeHeldToFailForNoSuchReason) {
   LimitInput input(nullptr);
   State state;
   input.look(limited_resources(limit::wire::kMaxTenants), state);
-  EXPECT_THAT(state.limits.trouble, HasSubstr("there is no state folder"));
+  EXPECT_THAT(state.get<LimitStanding>().trouble, HasSubstr("there is no state folder"));
   input.look(limited_resources(0), state);
-  EXPECT_THAT(state.limits.trouble, IsEmpty());
+  EXPECT_THAT(state.get<LimitStanding>().trouble, IsEmpty());
 }
 
 }  // namespace

@@ -19,9 +19,20 @@ Result<void> TenantFollower::follow(const Round& round) {
   return {};
 }
 
+Result<void> TenantFollower::predecessor_ended() {
+  auto taken = parts_.grants.own();
+  if (!taken) {
+    return std::unexpected(
+        std::move(taken).error().with_context("grants are not pruned until a restart"));
+  }
+  parts_.book.restore(*taken);
+  return {};
+}
+
 void TenantFollower::rest() {
   pruner_.reset();
   setter_.reset();
+  parts_.grants.share();
 }
 
 // Runs after the first offer, because a setting is checked against what the offer promises.

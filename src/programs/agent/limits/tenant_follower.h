@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 
+#include "agent/holdings/book.h"
 #include "agent/holdings/holder_answers.h"
 #include "agent/limits/limit_overrides.h"
 #include "agent/limits/living_tenants.h"
@@ -20,10 +22,12 @@ class TenantFollower final : public Follower {
  public:
   struct Parts {
     TenantManager& tenants;
+    GrantStore& grants;
+    Book& book;
     HolderAnswers& holders;
     std::chrono::milliseconds interval;  // between two rounds in which grants are dropped
     LivingTenants living;
-    LimitOverrides* overrides;  // null: limits are never overridden
+    std::unique_ptr<LimitOverrides> overrides;  // null: limits are never overridden
     // Has kubelet write its checkpoint anew. From any thread.
     std::function<void()> renew_checkpoint;
     // Told again and again, from a thread of its own, whether grants are stored. May be empty.
@@ -36,6 +40,8 @@ class TenantFollower final : public Follower {
   // Starts the threads after the first round and not in it, so that their calls to kubelet do not
   // delay the registration.
   void tick(TimePoint) override { start_threads(); }
+  // Grants that it stored meanwhile are in the book from then on.
+  Result<void> predecessor_ended() override;
   void rest() override;
 
  private:

@@ -24,13 +24,13 @@
 #include <string>
 #include <vector>
 
+#include "agent/grants/grant_store.h"
 #include "agent/limits/claim_tenant.h"
 #include "agent/limits/device_parts.h"
 #include "agent/limits/limit_hook.h"
 #include "agent/limits/limit_library.h"
 #include "agent/limits/limit_setting_rules.h"
 #include "agent/limits/tenant_store.h"
-#include "agent/plugins/grant_store.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "offer/grant_maker.h"

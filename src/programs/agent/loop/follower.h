@@ -1,7 +1,6 @@
 #pragma once
-// A follower acts on each offer: CDI files, device plugins, labels, tenants, notices. Each is one
-// folder and one line in the agent's list (agent/followers.cpp). Nothing else in the agent names
-// it.
+// A follower acts on each offer: CDI files, device plugins, labels, tenants, notices. Each is made
+// by its room's parts() (agent/context/parts.h). Nothing else in the agent names it.
 //
 // A follower is complete once constructed, and only the agent's loop uses it. It never waits for
 // hardware, kubelet or the API server: it does what may take long on threads of its own.
@@ -10,8 +9,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/loop/state.h"
+#include "base/result.h"
+#include "offer/offer.h"
+#include "process/handover.h"
 
 namespace tranche::agent {
 
@@ -24,23 +27,32 @@ struct Round {
 class Follower {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
+  // When a follower has its turn in a round. Those of one phase follow in the order of the rooms
+  // (agent/followers.cpp).
+  enum class Phase {
+    kPrepare,  // makes what is handed out: CDI files
+    kLog,      // logs the change before kubelet acts on it
+    kHandOut,  // hands it out
+    kTell,     // acts on what is handed out, and tells people
+  };
 
   Follower() = default;
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
   virtual ~Follower() = default;
 
-  // Called in the order of the list when state or offer differ from the round before. After an
-  // error those behind that hand out what the others prepare keep what they had. The round is tried
-  // again at the next reading, from the first follower on, so a follower that reports changes must
+  virtual Phase phase() const { return Phase::kTell; }
+  // Called when state or offer differ from the round before. After an error those of the phases
+  // kLog and kHandOut that come later keep what they had, and the round is tried again at the next
+  // reading, from the first follower on, so a follower that reports changes must
   // remember what it reported.
   virtual Result<void> follow(const Round& round) = 0;
-  // Whether it hands out what those before it prepare (CDI files), or tells of that.
-  virtual bool hands_out() const { return false; }
   // Called while the hardware has not answered yet; `state` has no machine.
   virtual void await_hardware(const State& /*state*/) {}
   // SIGHUP: does everything anew.
   virtual void restart(TimePoint /*now*/) {}
+  // Kubelet is to write its checkpoint anew, which it does behind each list of devices.
+  virtual void renew_checkpoint() {}
 
   // Called at each turn of the loop, no later than next_tick().
   virtual void tick(TimePoint /*now*/) {}
@@ -50,8 +62,13 @@ class Follower {
   virtual std::string trouble() const { return {}; }
   // What people should know though the agent is ready; empty: nothing.
   virtual std::string remark() const { return {}; }
+
+  // The agent that handed over to this one has ended. An error: what it did cannot be taken over.
+  virtual Result<void> predecessor_ended() { return {}; }
   // The next agent takes over: what this one does by itself ends. It still answers kubelet.
   virtual void rest() {}
+  // Copies of the descriptors that the next agent is to have. Called after rest().
+  virtual std::vector<process::NamedDescriptor> handed_over() const { return {}; }
   // The next agent serves, and this one is about to end: gives back what would outlive it.
   virtual void leave() {}
   // Called when the agent ends. Its containers go on.

@@ -2,13 +2,13 @@
 
 namespace tranche::agent {
 
-MigFollower::MigFollower(MigManager& manager)
-    : manager_(manager), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+MigFollower::MigFollower(std::shared_ptr<MigManager> manager)
+    : manager_(std::move(manager)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 MigFollower::~MigFollower() { end(); }
 
 Result<void> MigFollower::follow(const Round& round) {
-  manager_.follow({.state = round.state, .offer = round.offer});
+  manager_->follow({.state = round.state, .offer = round.offer});
   wake();
   return {};
 }
@@ -17,7 +17,7 @@ void MigFollower::tick(TimePoint /*now*/) { wake(); }
 
 void MigFollower::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto wait = manager_.turn(stop);
+    const auto wait = manager_->turn(stop);
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, stop, wait, [this] { return woken_; });
     woken_ = false;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "agent/loop/follower.h"
 #include "agent/loop/stage.h"
@@ -15,24 +16,24 @@ namespace tranche::agent {
 
 class MigInput final : public Input {
  public:
-  explicit MigInput(const MigManager& manager) : manager_(manager) {}
+  explicit MigInput(std::shared_ptr<const MigManager> manager) : manager_(std::move(manager)) {}
   void look(const offer::Offer& /*wished*/, State& state) override {
-    state.mig = manager_.standing(*state.machine);
+    state.set(manager_->standing(*state.machine));
   }
 
  private:
-  const MigManager& manager_;
+  std::shared_ptr<const MigManager> manager_;
 };
 
 class MigFollower final : public Follower {
  public:
-  explicit MigFollower(MigManager& manager);
+  explicit MigFollower(std::shared_ptr<MigManager> manager);
   ~MigFollower() override;
 
   Result<void> follow(const Round& round) override;
   // The Node may have changed.
   void tick(TimePoint now) override;
-  std::string remark() const override { return manager_.remark(); }
+  std::string remark() const override { return manager_->remark(); }
   // What is on the way is left to the next agent.
   void rest() override { end(); }
   void finish() override { end(); }
@@ -42,7 +43,7 @@ class MigFollower final : public Follower {
   void wake();
   void end();
 
-  MigManager& manager_;
+  std::shared_ptr<MigManager> manager_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool woken_ = false;

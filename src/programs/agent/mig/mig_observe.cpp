@@ -9,7 +9,8 @@
 
 #include "agent/mig/mig_beside.h"
 #include "agent/mig/mig_manager.h"
-#include "agent/serving/comparison.h"
+#include "agent/mps/mps_standing.h"
+#include "agent/plugins/comparison.h"
 #include "offer/make_offer.h"
 
 namespace tranche::agent {
@@ -250,9 +251,10 @@ MigStates MigManager::read_states(const mig::Layout& of) const {
 // is.
 Result<void> MigManager::verify_mps() const {
   const auto view = this->view();
+  const auto& standings = view->state.get<MpsStandings>();
   for (const auto& resource : beside_.served_after) {
-    const auto found = view->state.mps.find({resource});
-    if (found == view->state.mps.end() || found->second.trouble.empty()) continue;
+    const auto found = standings.find({resource});
+    if (found == standings.end() || found->second.trouble.empty()) continue;
     return fail(Code::kUnavailable,
                 fmt::format("{} is not served by MPS again: {}", resource, found->second.trouble),
                 std::string(kMpsRemedy));
@@ -268,7 +270,7 @@ Result<void> MigManager::verify() const {
       return fail(Code::kFailedPrecondition,
                   fmt::format("the driver does not list the new devices of GPU {}", uuid.value));
     }
-    if (view->state.mig.changing.contains(uuid.value)) {
+    if (view->state.get<MigStanding>().changing.contains(uuid.value)) {
       return fail(Code::kFailedPrecondition, "the new devices are not advertised");
     }
   }

@@ -49,8 +49,9 @@ MigStanding changing(const mig::Journal& journal, const MigStates& states) {
 }
 
 offer::Offer withhold_what_changes(const State& state, offer::Offer offer) {
-  if ((state.mig.changing.empty() && state.mig.beside.empty()) || !state.machine) return offer;
-  const auto devices = leaving_devices(state.mig, *state.machine);
+  const auto& mig = state.get<MigStanding>();
+  if ((mig.changing.empty() && mig.beside.empty()) || !state.machine) return offer;
+  const auto devices = leaving_devices(mig, *state.machine);
   for (auto& resource : offer.resources) {
     for (auto& tranche : resource.tranches) {
       if (devices.contains(resource.devices[tranche.device].uuid)) tranche.withheld = true;

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "agent/loop/leaving.h"
+#include "agent/hardware/leaving.h"
 #include "agent/loop/state.h"
 #include "cluster/pod_resources.h"
 #include "gpu/machine.h"

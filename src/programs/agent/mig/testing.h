@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/mig/mig_manager.h"
+#include "agent/mps/mps_standing.h"
 #include "gpu/mig_tables.h"
 #include "offer/make_offer.h"
 #include "support/fake_clock.h"
@@ -186,8 +187,8 @@ class MigNode {
     State seen;
     seen.machine = machine();
     seen.config = config;
-    seen.mig = manager->standing(*seen.machine);
-    seen.mps = mps;
+    seen.set(manager->standing(*seen.machine));
+    seen.set(mps);
     auto offer = std::make_shared<const offer::Offer>(
         withhold_what_changes(seen, offer::make_offer(*seen.machine, config, {})));
     kubelet.take(*offer);
@@ -294,7 +295,7 @@ class MigNode {
   };
   std::vector<Said> sayings;  // after each write
   config::Config config;
-  std::map<config::ResourceName, MpsStanding> mps;
+  MpsStandings mps;
   std::vector<MigQuiet> asked;  // of this node's own programs
   MigSettings settings{.controller = false};
   std::string config_file;

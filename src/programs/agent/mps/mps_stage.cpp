@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "agent/config/mode_standing.h"
+#include "agent/hardware/leaving.h"
 #include "mps/plan.h"
 #include "mps/ready_file.h"
 #include "offer/mps.h"
@@ -34,20 +36,21 @@ std::string other_gpus(const std::filesystem::path& started, const offer::Resour
 std::string trouble_of(const State& state, const config::ResourceName& name,
                        const MpsStanding& standing) {
   const bool fails = !standing.trouble.empty();
-  if (fails && state.mig.mps.contains(name.value)) return kEndsForMig;
+  if (fails && state.get<MigStanding>().mps.contains(name.value)) return kEndsForMig;
   if (fails || !standing.service.open) return standing.trouble;
-  return state.claims.mode == cluster::NodeMode::kDra ? "" : kOpen;
+  return state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra ? "" : kOpen;
 }
 
 }  // namespace
 
 void MpsInput::look(const offer::Offer& wished, State& state) {
-  std::map<config::ResourceName, MpsStanding> standings;
+  const auto& before = state.get<MpsStandings>();
+  MpsStandings standings;
   for (const auto& resource : wished.resources) {
     if (resource.sharing != config::SharingStrategy::kMps) continue;
     const auto started = mps::paths_of(root_, resource.name).started;
     auto& standing = standings[resource.name];
-    if (const auto known = state.mps.find(resource.name); known != state.mps.end()) {
+    if (const auto known = before.find(resource.name); known != before.end()) {
       standing = known->second;
     }
     standing.gpus = offer::mps_gpus(resource);
@@ -57,35 +60,38 @@ void MpsInput::look(const offer::Offer& wished, State& state) {
     standing.has_served = true;
     standing.service = mps::service_of(started);
   }
-  state.mps = std::move(standings);
+  state.set(std::move(standings));
 }
 
 std::optional<std::chrono::milliseconds> MpsInput::interval(const State& state) const {
-  if (state.mps.empty()) return {};
-  const bool awaited = std::ranges::any_of(state.mps, [&](const auto& one) {
-    return !one.second.trouble.empty() && state.mig.mps.contains(one.first.value);
+  const auto& standings = state.get<MpsStandings>();
+  if (standings.empty()) return {};
+  const auto& ending = state.get<MigStanding>().mps;
+  const bool awaited = std::ranges::any_of(standings, [&](const auto& one) {
+    return !one.second.trouble.empty() && ending.contains(one.first.value);
   });
   return awaited ? kAwaited : kInterval;
 }
 
 std::string MpsInput::trouble(const State& state) const {
-  for (const auto& [name, standing] : state.mps) {
+  for (const auto& [name, standing] : state.get<MpsStandings>()) {
     if (!standing.trouble.empty()) return fmt::format("{}: {}", name.value, standing.trouble);
   }
   return {};
 }
 
 offer::Offer offer_what_mps_serves(const State& state, offer::Offer offer) {
+  const auto& standings = state.get<MpsStandings>();
   std::erase_if(offer.resources, [&](const offer::ResourceOffer& resource) {
-    const auto found = state.mps.find(resource.name);
-    if (found == state.mps.end() || found->second.has_served) return false;
+    const auto found = standings.find(resource.name);
+    if (found == standings.end() || found->second.has_served) return false;
     offer.withheld.push_back(
         {resource.name, fmt::format("sharing.mps: {}; {}", found->second.trouble, kMpsRemedy)});
     return true;
   });
   for (auto& resource : offer.resources) {
-    const auto found = state.mps.find(resource.name);
-    if (found == state.mps.end()) continue;
+    const auto found = standings.find(resource.name);
+    if (found == standings.end()) continue;
     resource.mps = found->second.service;
     const auto reason = trouble_of(state, resource.name, found->second);
     for (auto& device : resource.devices) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "agent/loop/stage.h"
+#include "agent/mps/mps_standing.h"
 
 namespace tranche::agent {
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "agent/hardware/leaving.h"
 #include "base/fs.h"
 #include "mps/plan.h"
 #include "mps/ready_file.h"
@@ -109,7 +110,7 @@ TEST_F(MpsStageTest, ADaemonNeedNotServeAGpuThatIsLost) {
 }
 
 TEST_F(MpsStageTest, WhatEndsForAChangeOfTheMigLayoutIsLookedAtMoreOften) {
-  state_.mig.mps = {"nvidia.com/gpu"};
+  state_.edit<MigStanding>().mps = {"nvidia.com/gpu"};
   offered(shared_by_mps());
   EXPECT_EQ(input_.interval(state_), MpsInput::kAwaited);
   serve();

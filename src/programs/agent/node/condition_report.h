@@ -12,7 +12,7 @@ namespace tranche::agent {
 inline constexpr const char* kConfiguredCondition = cluster::condition::kTrancheConfigured;
 inline constexpr const char* kGrantsStoredCondition = cluster::condition::kTrancheGrantsStored;
 inline constexpr const char* kDevicesFreeCondition = cluster::condition::kTrancheDevicesFree;
-// Whether kubelet offers what the agent offers (agent/serving/).
+// Whether kubelet offers what the agent offers (agent/plugins/).
 inline constexpr const char* kServingCondition = cluster::condition::kTrancheServing;
 // Whether the GPUs are in order, by the driver and by their XIDs (agent/health/).
 inline constexpr const char* kGpuHealthyCondition = cluster::condition::kTrancheGpuHealthy;

@@ -5,12 +5,13 @@
 namespace tranche::agent {
 
 Result<CdiInputs> cdi_inputs(const State& state, const config::AgentOptions& options) {
-  if (state.driver.trouble) return std::unexpected(*state.driver.trouble);
-  if (state.driver.files == nullptr) {
+  const auto& driver = state.get<DriverStanding>();
+  if (driver.trouble) return std::unexpected(*driver.trouble);
+  if (driver.files == nullptr) {
     return fail(Code::kInternal, "nobody has looked for the driver's files");
   }
   CdiInputs inputs{
-      .files = *state.driver.files, .options = cdi::spec_options(state.config), .warnings = {}};
+      .files = *driver.files, .options = cdi::spec_options(state.config), .warnings = {}};
   inputs.options.features = cdi::parse_features(options.cdi_feature_flags, inputs.warnings);
   inputs.options.disabled_hooks =
       cdi::parse_disabled_hooks(options.cdi_disable_hooks, inputs.warnings);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/loop/state.h"
+#include "agent/plugins/driver_standing.h"
 #include "base/result.h"
 #include "cdi/driver_files.h"
 #include "cdi/spec_options.h"

@@ -23,9 +23,10 @@ CdiPublisher::CdiPublisher(config::AgentOptions options, const Log& log)
 Result<void> CdiPublisher::follow(const Round& round) {
   const bool wanted = round.state.config.uses_cdi();
   if (!wanted && !wrote_) return {};
+  const auto& driver = round.state.get<DriverStanding>();
   // What stands in the files would keep a runtime from making any container.
-  const bool gone = wrote_ && round.state.driver.trouble.has_value();
-  if (wanted && round.state.driver.files != nullptr) say_what_is_gone(round.state.driver.files);
+  const bool gone = wrote_ && driver.trouble.has_value();
+  if (wanted && driver.files != nullptr) say_what_is_gone(driver.files);
   auto specs = wanted && !gone ? make(round) : cdi::Specs();
   auto wrote = specs ? write(specs->files) : std::unexpected(specs.error());
   // NVIDIA's words, which its users search for.

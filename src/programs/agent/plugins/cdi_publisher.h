@@ -30,6 +30,7 @@ class CdiPublisher final : public Follower {
   // are unhealthy (offer_what_cdi_can_name). Errors: the driver's files are missing from the
   // beginning; the folder cannot be written.
   Result<void> follow(const Round& round) override;
+  Phase phase() const override { return Phase::kPrepare; }
   void tick(TimePoint now) override;
   void rest() override { files_on_node_.clear(); }
   // The modes (offer/grant.h, cdi_modes) whose class has a device now.

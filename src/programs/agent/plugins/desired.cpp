@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "agent/limits/limit_standing.h"
+
 namespace tranche::agent {
 
 offer::GrantOptions make_grant_options(const State& state, std::vector<std::string> cdi_modes) {
@@ -19,7 +21,7 @@ offer::GrantOptions make_grant_options(const State& state, std::vector<std::stri
       .gds = config.flags.gds_enabled,
       .mofed = config.flags.mofed_enabled,
       .cdi_modes = std::move(cdi_modes),
-      .limits = state.limits.mounts,
+      .limits = state.get<LimitStanding>().mounts,
       .mps_root = config.flags.mps_root,
   };
 }

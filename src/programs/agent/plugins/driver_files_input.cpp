@@ -40,7 +40,7 @@ bool DriverFilesInput::is_known(std::vector<FileIdentity> stamp) {
 void DriverFilesInput::look(const offer::Offer& /*wished*/, State& state) {
   if (!always_ && !state.config.uses_cdi()) {
     asked_.reset();
-    state.driver = {};
+    state.set(DriverStanding());
     return;
   }
   auto now = asked(state);
@@ -51,7 +51,7 @@ void DriverFilesInput::look(const offer::Offer& /*wished*/, State& state) {
                                .dev = cdi::find_dev_root(driver, host),
                                .host = host,
                                .driver_on_host = now.driver_on_host};
-  auto& known = state.driver;
+  auto known = state.get<DriverStanding>();
   const bool as_before = std::exchange(asked_, now) == now;
   looked_ = clock_.now();
   const bool unchanged =
@@ -67,17 +67,20 @@ void DriverFilesInput::look(const offer::Offer& /*wished*/, State& state) {
              .trouble = {},
              .were_there = true};
   }
+  state.set(std::move(known));
 }
 
 std::string DriverFilesInput::trouble(const State& state) const {
-  return state.config.uses_cdi() && state.driver.trouble ? state.driver.trouble->message() : "";
+  const auto& trouble = state.get<DriverStanding>().trouble;
+  return state.config.uses_cdi() && trouble ? trouble->message() : "";
 }
 
 offer::Offer offer_what_cdi_can_name(const State& state, offer::Offer offer) {
-  if (!state.config.uses_cdi() || !state.driver.trouble) return offer;
+  const auto& trouble = state.get<DriverStanding>().trouble;
+  if (!state.config.uses_cdi() || !trouble) return offer;
   for (auto& resource : offer.resources) {
     for (auto& device : resource.devices) {
-      if (device.healthy()) device.unhealthy_reason = state.driver.trouble->what;
+      if (device.healthy()) device.unhealthy_reason = trouble->what;
     }
   }
   return offer;

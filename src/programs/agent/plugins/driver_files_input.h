@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/loop/stage.h"
+#include "agent/plugins/driver_standing.h"
 #include "base/clock.h"
 #include "base/file_identity.h"
 #include "config/programs/agent_options.h"

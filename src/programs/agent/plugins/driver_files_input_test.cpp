@@ -134,7 +134,7 @@ TEST(DriverFilesInput, WithoutLibcudaFromTheBeginningNothingIsServedAndAFileOfBe
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("unable to create cdi spec file: libcuda"));
   EXPECT_NE(later.file(), "") << "the driver may be where the agent before this one saw it";
-  EXPECT_FALSE(later.state.driver.were_there);
+  EXPECT_FALSE(later.state.get<DriverStanding>().were_there);
 }
 
 TEST(CdiPublisher, AFileThatSomebodyRemovedIsWrittenAgainAndAnothersIsLeft) {
@@ -205,13 +205,13 @@ TEST(DriverFilesInput, AnUpgradeInPlaceIsFollowedWhenTheDriverTellsTheVersion) {
 TEST(DriverFilesInput, FilesAreLookedForAtMostOnceInTwoSecondsAndTheSameAreTheSameValue) {
   Node node;
   ASSERT_TRUE(node.round());
-  const auto files = node.state.driver.files;
+  const auto files = node.state.get<DriverStanding>().files;
   node.remove("libnvidia-nvvm");
   ASSERT_TRUE(node.same_round());
-  EXPECT_EQ(node.state.driver.files, files);
+  EXPECT_EQ(node.state.get<DriverStanding>().files, files);
   node.add("libnvidia-nvvm");
   ASSERT_TRUE(node.round());
-  EXPECT_EQ(node.state.driver.files, files);
+  EXPECT_EQ(node.state.get<DriverStanding>().files, files);
 }
 
 TEST(DriverFilesInput, WhatWasQuietForLongIsSeenToo) {
@@ -226,7 +226,7 @@ TEST(DriverFilesInput, WhatWasQuietForLongIsSeenToo) {
   std::ofstream(node.dir.path() / "elsewhere") << "x";
   node.clock.advance(std::chrono::minutes(1));
   ASSERT_TRUE(node.round());
-  EXPECT_THAT(node.state.driver.files->dangling, testing::SizeIs(1))
+  EXPECT_THAT(node.state.get<DriverStanding>().files->dangling, testing::SizeIs(1))
       << "of the host's path, which the driver root has not";
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(node.round());
   node.remove("libcuda");
@@ -239,7 +239,7 @@ TEST(DriverFilesInput, WithoutACdiStrategyNothingIsLookedFor) {
   node.remove("libcuda");
   node.state.config.flags.plugin.device_list_strategies = {config::DeviceListStrategy::kEnvvar};
   ASSERT_TRUE(node.round());
-  EXPECT_EQ(node.state.driver, DriverStanding());
+  EXPECT_EQ(node.state.get<DriverStanding>(), DriverStanding());
   EXPECT_EQ(node.unhealthy(), "");
 }
 

@@ -119,12 +119,13 @@ void PluginFollower::inherit(std::vector<process::NamedDescriptor> connections,
   plugins_->set_handed_over(true);
 }
 
-void PluginFollower::watch_inherited() {
+Result<void> PluginFollower::predecessor_ended() {
   for (const auto& kept : kept_) {
     const int fd = kept.descriptor.get();
     const auto added = parts_.loop.on_readable(fd, [this, fd] { on_kept_readable(fd); });
     if (!added) parts_.log.warn(added.error().message());
   }
+  return {};
 }
 
 void PluginFollower::look_whether_served() {
@@ -156,7 +157,7 @@ void PluginFollower::drop_kept_of_nobody() {
   });
 }
 
-std::vector<process::NamedDescriptor> PluginFollower::connections() const {
+std::vector<process::NamedDescriptor> PluginFollower::handed_over() const {
   auto all = plugins_->connections();
   for (const auto& kept : kept_) {
     all.push_back({kept.name, Descriptor(::fcntl(kept.descriptor.get(), F_DUPFD_CLOEXEC, 0))});

@@ -57,11 +57,10 @@ class PluginFollower final : public Follower {
   ~PluginFollower() override;
 
   Result<void> follow(const Round& round) override;
-  bool hands_out() const override { return true; }
+  Phase phase() const override { return Phase::kHandOut; }
   void restart(TimePoint now) override { plugins_->restart(now); }
   void tick(TimePoint now) override;
-  // PluginSet::resend().
-  void resend() { plugins_->resend(); }
+  void renew_checkpoint() override { plugins_->resend(); }
   std::optional<TimePoint> next_tick() const override { return plugins_->next_tick(); }
   std::string trouble() const override;
 
@@ -80,11 +79,10 @@ class PluginFollower final : public Follower {
   // connections to that one open: kubelet drops what serves a resource now when any connection for
   // it ends. `served` is called when kubelet has taken every registration.
   void inherit(std::vector<process::NamedDescriptor> connections, std::function<void()> served);
-  // That agent has ended: what kubelet says on these connections now is for this one. Before, that
-  // one reads them.
-  void watch_inherited();
+  // What kubelet says on these connections now is for this agent. Before, that one reads them.
+  Result<void> predecessor_ended() override;
   // Copies of kubelet's connections to this agent and to those before it, by socket.
-  std::vector<process::NamedDescriptor> connections() const;
+  std::vector<process::NamedDescriptor> handed_over() const override;
 
  private:
   // From any thread.

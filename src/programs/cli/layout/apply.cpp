@@ -12,7 +12,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "agent/mig_hardware.h"
+#include "agent/instances/mig_hardware.h"
 #include "agent/mps/mps_pause.h"
 #include "base/exit_code.h"
 #include "cli/layout/change.h"

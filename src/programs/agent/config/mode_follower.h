@@ -1,0 +1,56 @@
+#pragma once
+// The mode of the node among the agent's inputs and followers: it is part of the State, and the
+// loop looks again as soon as the label says another.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "agent/config/mode_standing.h"
+#include "agent/config/node_mode.h"
+#include "agent/loop/follower.h"
+#include "agent/loop/stage.h"
+
+namespace tranche::agent {
+
+inline NodeModeStanding standing_of(NodeModeReader& reader) {
+  const auto mode = reader.read();
+  return {.mode = mode.value_or(cluster::NodeMode::kDevicePlugin),
+          .undecided = !mode,
+          .label_trouble = reader.trouble()};
+}
+
+class NodeModeInput final : public Input {
+ public:
+  explicit NodeModeInput(std::shared_ptr<NodeModeReader> reader) : reader_(std::move(reader)) {}
+  void look(const offer::Offer& /*wished*/, State& state) override {
+    state.set(standing_of(*reader_));
+  }
+
+ private:
+  std::shared_ptr<NodeModeReader> reader_;
+};
+
+class NodeModeFollower final : public Follower {
+ public:
+  // `look_again`: has the agent make an offer anew.
+  NodeModeFollower(std::shared_ptr<NodeModeReader> reader, std::function<void()> look_again)
+      : reader_(std::move(reader)), look_again_(std::move(look_again)) {}
+
+  Result<void> follow(const Round& round) override {
+    followed_ = round.state.get<NodeModeStanding>();
+    return {};
+  }
+  void tick(TimePoint /*now*/) override {
+    if (standing_of(*reader_) != followed_) look_again_();
+  }
+  std::string remark() const override { return reader_->trouble(); }
+
+ private:
+  std::shared_ptr<NodeModeReader> reader_;
+  std::function<void()> look_again_;
+  NodeModeStanding followed_{.undecided = true};
+};
+
+}  // namespace tranche::agent

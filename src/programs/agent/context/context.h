@@ -1,0 +1,79 @@
+#pragma once
+// What a room of the agent makes its parts of: the outside as its adapters see it, the loop it runs
+// in, and the services that rooms share. Made once for each agent, before any part
+// (agent/followers.cpp); it outlives them all. A room uses what it needs, and includes the headers
+// of that alone.
+
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/pinned_file.h"
+#include "base/result.h"
+#include "cluster/pod_resources.h"
+#include "config/programs/agent_options.h"
+#include "kubelet/registration.h"
+#include "process/handover.h"
+#include "process/loop.h"
+
+namespace tranche::agent {
+
+class Book;
+class ClaimService;
+class ClusterNode;
+class GrantStore;
+class HolderAnswers;
+class MigHardware;
+class PodsOfNode;
+class TenantManager;
+struct ConditionReport;
+struct NodeNotice;
+
+// What the agent uses outside of its process. All of it outlives the agent.
+struct Outside {
+  cluster::PodResources& kubelet;
+  HolderAnswers& holders;  // what kubelet says, asked once for all rooms
+  Book& book;              // nothing is in it yet
+  std::function<Result<void>(const kubelet::Registration&, const PinnedFile& kubelet,
+                             const std::stop_token&)>
+      register_plugin;
+  // Records an Event of the Node; writes a condition of the Node. Empty without a cluster. From any
+  // thread.
+  std::function<void(const NodeNotice&)> tell = {};
+  std::function<void(const ConditionReport&)> report = {};
+  ClusterNode* cluster = nullptr;       // null: without a cluster
+  PodsOfNode* pods = nullptr;           // null: the Pods of this node may not be read
+  MigHardware* mig_hardware = nullptr;  // null: no MIG instance is made or removed here
+  config::LabelOutput label_output = config::LabelOutput::kFile;  // where feature labels go
+};
+
+// What an agent that takes over has of the one before it.
+struct Inherited {
+  std::vector<process::NamedDescriptor> connections;  // kubelet's
+  std::function<void()> served;  // kubelet has taken every registration of this agent
+};
+
+struct AgentContext {
+  const Outside& outside;
+  const config::AgentOptions& options;
+  process::Loop& loop;
+  const Clock& clock;
+  const Log& log;
+
+  // From any thread, and each takes effect soon after it returns: an offer is made anew; the
+  // hardware is read at once; kubelet writes its checkpoint anew.
+  std::function<void()> look_again;
+  std::function<void()> read_hardware;
+  std::function<void()> renew_checkpoint;
+
+  Inherited* inherited = nullptr;  // null: no agent was there before
+
+  // The services, each of one room and used by others.
+  GrantStore* grants = nullptr;      // null: the stored grants cannot be read, so none is stored
+  TenantManager* tenants = nullptr;  // null: where grants is
+  ClaimService* claims = nullptr;    // null: nobody serves claims here
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,41 @@
+#pragma once
+// What the driver of claims knows for the offer and for its pool, as ClaimInput found it last.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cdi/spec.h"
+#include "gpu/machine.h"
+#include "offer/claim_keeper.h"
+#include "offer/limit_mounts.h"
+
+namespace tranche::agent {
+
+struct ClaimStanding {
+  // nullopt: containers with a claim cannot be limited here, and no_limits says why; or nobody
+  // serves claims on this node.
+  std::optional<offer::LimitMounts> mounts;
+  std::string no_limits;
+  // What keeps the limits of claims on each GPU, and the runtime's hook of their containers where
+  // the configuration asks for it.
+  offer::ClaimKeepers keepers;
+  std::optional<cdi::Hook> hook;
+  // False: what claims hold is not known yet.
+  bool known = true;
+  // For people: which claims' containers were made for another sharing of their GPU than there is
+  // now. Empty: none.
+  std::string before_mps;
+  std::string after_mps;
+  // In mode device-plugin: devices that claims of earlier still hold, and the claim, by UUID.
+  std::map<std::string, std::string> held;
+  std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"
+  // GPUs on which MIG instances are made for claims. nullopt: not known yet, so nothing new is
+  // published.
+  std::optional<std::set<gpu::GpuUuid>> cut = std::set<gpu::GpuUuid>();
+  std::string gates_off;  // for people: what of the slices this cluster does not keep
+  bool operator==(const ClaimStanding&) const = default;
+};
+
+}  // namespace tranche::agent

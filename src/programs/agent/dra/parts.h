@@ -1,0 +1,16 @@
+#pragma once
+// The driver of claims, with --dra.
+
+#include <memory>
+
+#include "agent/context/parts.h"
+#include "agent/dra/claim_service.h"
+
+namespace tranche::agent {
+
+// The service context.claims. null: nobody serves claims here, and nobody holds any.
+std::unique_ptr<ClaimService> make_claims(const AgentContext& context);
+
+Parts claim_parts(const AgentContext& context);
+
+}  // namespace tranche::agent

@@ -1,0 +1,173 @@
+#pragma once
+// The grants this node has given out, on disk: <dir>/grants.jsonl, one grant/v1 record a line.
+//
+// A grant outlives the call that made it: kubelet replays its own copy at container restart,
+// kubelet restart and reboot and never asks again. So a grant is appended (one write) before
+// Allocate is answered, all are restored before the agent registers, and a record goes only when
+// everybody who may know says that nobody holds its ids (holders.h). Appends survive the agent's
+// death at any moment; a line torn by a power cut is set aside in <dir>/rejected.jsonl and
+// reported, never dropped in silence. It is forgotten when every id that is held is a known
+// grant's.
+//
+// Without room on the disk, or with a folder that cannot be written, a grant with a tenant is
+// refused: its limits must outlive this agent. Any other is answered, as NVIDIA's plugin does, kept
+// in memory, and written when there is room again. That is said once, and standing() tells it.
+//
+// Thread-safe: gRPC threads add while the agent prunes. A thread that adds waits for its own write
+// and for no other thread's (grant_file.h). The records, and the holder of each id, are in memory
+// under a lock that is never held while the disk is touched. The order of lines matters only among
+// those that share an id: the later one supersedes. Kubelet never grants an id twice at once;
+// should it happen, the second add waits for the first.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/grants/grant_file.h"
+#include "agent/grants/holders.h"
+#include "agent/grants/rejected_grants.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "offer/grant_record.h"
+
+namespace tranche::agent {
+
+class GrantStore {
+ public:
+  // Who appends to the file. While an agent hands over to the next one both do, and neither
+  // replaces the file nor drops a record.
+  enum class Writers { kThis, kTwo };
+
+  // Creates the folder and restores the records in it. `clock` and `log` must outlive the store.
+  // `on_step` is for tests. Errors: there are grants, and they cannot be read. A folder that cannot
+  // be written is none (see above).
+  static Result<std::unique_ptr<GrantStore>> open(const std::filesystem::path& dir,
+                                                  const Clock& clock, const Log& log,
+                                                  GrantFile::OnStep on_step = {},
+                                                  Writers writers = Writers::kThis);
+  GrantStore(const GrantStore&) = delete;
+  GrantStore& operator=(const GrantStore&) = delete;
+
+  // Records a grant. Its ids are taken from older records that hold them, because kubelet grants an
+  // id again only when its last holder is gone. There is one exception: a Pod's init container and
+  // its container may have the same ids, granted one after the other before either starts. So an
+  // older grant with a tenant (files on the host that its container needs) is kept if it is no
+  // older than kSettle, until one of its ids is granted later or nobody holds any of them. After an
+  // error, which only a grant with a tenant can have, the grant is not recorded.
+  Result<void> add(const offer::Grant& grant);
+
+  // Drops the records that are over: `holders` name none of their ids, and named none
+  // `holders.agree` ago.
+  // Records that are younger than kSettle stay: kubelet lists a container's ids only after the call
+  // that granted them has returned. Says what it drops. True: kubelet's checkpoint alone names ids
+  // of a record. It may be old, and is written anew when kubelet gets a list of devices.
+  bool prune(const Holders& holders);
+  // Kubelet did not answer: the next answer is the first of two again.
+  void unanswered();
+  // Writes what could not be written before.
+  void save();
+
+  // Another process begins to append, too.
+  void share();
+  // The other one has ended: takes up the grants that it appended meanwhile, and returns them. An
+  // error: they cannot be read; the file stays as it is.
+  Result<std::vector<offer::GrantRecord>> own();
+  bool is_shared() const { return shared_; }
+
+  std::vector<offer::GrantRecord> all() const;
+  // True: some stored grants could not be read, so there may be more than all().
+  bool incomplete() const { return incomplete_; }
+  // The error for which grants are not stored now.
+  Result<void> standing() const;
+
+  static constexpr std::chrono::seconds kSettle{60};
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  GrantStore(std::filesystem::path dir, const Clock& clock, const Log& log, GrantFile::OnStep step);
+
+  struct Entry {
+    std::shared_ptr<const offer::GrantRecord> record;
+    bool written = false;               // its add() has ended; until then it is not dropped
+    std::optional<TimePoint> missed{};  // when kubelet first did not list it any more
+  };
+  using Record = std::list<Entry>::iterator;
+  using Records = std::vector<std::shared_ptr<const offer::GrantRecord>>;
+
+  // What restore() found in the file.
+  struct Found {
+    std::size_t lines = 0;
+    bool clean = true;  // it can be appended to as it is
+  };
+  Result<Found> restore();
+  std::optional<offer::GrantRecord> take_up(const std::string& line);
+  Result<void> open_file(std::size_t lines);
+  Result<void> rewrite(bool sync);
+  std::int64_t unix_time_ms() const;
+  // One prune().
+  struct Look {
+    HeldIds listed;
+    HeldIds remembered;
+    bool only_remembered = false;
+    std::string why;  // grants that seem over are kept for it
+  };
+  Records over(const Holders& holders, Look& look);
+  void keep_living(const Holders& holders, Records& gone, Look& look);
+  void keeps_for(std::string why);
+  void drop(const Records& gone, std::chrono::milliseconds unlisted);
+  void forget_rejected(const Holders& holders, Look& look);
+  bool knows_all(const HeldIds& ids) const;
+  void say(const Error& error);
+  Records records() const;
+  Records records_locked() const;
+  bool is_being_added(const offer::Grant& grant) const;
+  Record keep(std::shared_ptr<const offer::GrantRecord> record);
+  void supersede(Record older, const offer::GrantRecord& by);
+  void drop(Record record);
+  void compact(bool sync);
+
+  std::filesystem::path dir_;
+  const Clock& clock_;
+  const Log& log_;
+  const GrantFile::OnStep on_step_;
+  FsRoot fs_;
+  std::atomic<bool> incomplete_ = false;
+  std::atomic<bool> shared_ = false;
+  std::size_t read_ = 0;  // bytes of the file that restore() has read
+
+  // Guards the members below; never held while the disk is touched.
+  mutable std::mutex mutex_;
+  std::condition_variable written_;  // notified when an entry's line was written
+  // `records_`: in the order of the grants. `holders_`: the record that holds an id, by "<resource>
+  // <id>".
+  std::list<Entry> records_;
+  std::unordered_map<std::string, Record> holders_;
+  // Superseded by a later grant, and kept for their tenant (see add()).
+  std::vector<Record> superseded_;
+  bool stale_ = false;  // the file has lines that should go, or lacks some
+  // Null until the file can be opened; then it stays.
+  std::unique_ptr<GrantFile> file_;
+  std::optional<Error> trouble_;  // why grants are not stored
+
+  std::mutex compacting_;  // one thread compacts at a time; add() only tries the lock
+  // The members below are of the thread that holds compacting_.
+  RejectedGrants rejected_;
+  const TimePoint opened_;
+  std::string complaint_;                 // the failure of compact() logged last
+  std::string kept_for_;                  // why grants that seem over were kept, logged last
+  std::optional<TimePoint> known_since_;  // every id that is held is a known grant's
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,24 @@
+#pragma once
+// The MIG profiles that any GPU of this machine can have: NVIDIA's plugin prints a resource for
+// each with its configuration, and so does the agent.
+
+#include <string>
+#include <vector>
+
+#include "config/file/load.h"
+#include "gpu/machine.h"
+
+namespace tranche::agent {
+
+class MigProfiles {
+ public:
+  void note(const gpu::Machine& machine);
+  // The configuration as it is printed: with the profiles' resources where it has none of its own
+  // and the strategy is mixed.
+  std::string effective(const config::Loaded& loaded) const;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,64 @@
+#pragma once
+// Tells people about the offer, as followers: each change of state in the log, and what keeps a Pod
+// waiting as an Event on the Node, each once.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent/loop/follower.h"
+#include "agent/node/node_reporter.h"
+#include "agent/notices/report.h"
+#include "base/log.h"
+#include "base/said_once.h"
+
+namespace tranche::agent {
+
+// Logs the changes between offers. In the list it stands behind the followers that can fail and
+// before those that serve, so its line precedes the registration that follows from the change.
+class ChangeLog final : public Follower {
+ public:
+  // `log` outlives it.
+  explicit ChangeLog(const Log& log) : log_(log) {}
+  Result<void> follow(const Round& round) override;
+  Phase phase() const override { return Phase::kLog; }
+
+ private:
+  const Log& log_;
+  std::shared_ptr<const offer::Offer> told_;
+};
+
+// Tells what does not work, and which running containers have a grant that the offer no longer
+// backs.
+class Notices final : public Follower {
+ public:
+  using Tell = std::function<void(const NodeNotice&)>;
+  using Grants = std::function<std::vector<offer::GrantRecord>()>;
+
+  // `grants`: returns the stored grants; empty: none are stored. `tell`: records an Event in the
+  // cluster; empty: there is none. `log` outlives it.
+  Notices(Grants grants, Tell tell, const Log& log)
+      : grants_(std::move(grants)), tell_(std::move(tell)), log_(log) {}
+
+  Result<void> follow(const Round& round) override;
+
+ private:
+  void say_of_grants(const offer::Offer& offer);
+  void say_and_tell(const std::string& topic, const char* reason, const char* action,
+                    const std::string& line);
+  void tell(const NodeNotice& notice) const;
+  void tell_withheld(const offer::Offer& offer) const;
+  void tell_enforcers(const offer::Offer& offer) const;
+  void tell_driver(const State& state);
+  void tell_mps(const Round& round);
+  void tell_claims(const State& state);
+
+  Grants grants_;
+  Tell tell_;
+  const Log& log_;
+  std::shared_ptr<const offer::Offer> told_;  // the offer whose withheld resources were told last
+  SaidOnce said_;
+  SaidOnce said_of_mps_;  // by resource
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,10 @@
+#pragma once
+// What people are told of each change of the offer.
+
+#include "agent/context/parts.h"
+
+namespace tranche::agent {
+
+Parts notice_parts(const AgentContext& context);
+
+}  // namespace tranche::agent

@@ -1,0 +1,10 @@
+#pragma once
+// Device plugins with their CDI files, and whether kubelet offers what they offer.
+
+#include "agent/context/parts.h"
+
+namespace tranche::agent {
+
+Parts plugin_parts(const AgentContext& context);
+
+}  // namespace tranche::agent

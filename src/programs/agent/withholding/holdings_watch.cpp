@@ -1,0 +1,133 @@
+#include "agent/withholding/holdings_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kQuickest{100};
+constexpr std::chrono::seconds kSlowestRenewal{30};
+// Turns without a clear answer until it is told all the same that something is withheld.
+constexpr int kLongestAsking = 5;
+
+}  // namespace
+
+HoldingsWatch::HoldingsWatch(Parts parts)
+    : parts_(std::move(parts)),
+      quick_{.first = kQuickest, .longest = parts_.interval},
+      renewing_{.first = kQuickest, .longest = kSlowestRenewal},
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+bool HoldingsWatch::withheld_for(const std::vector<holdings::Holding>& held, bool counts) {
+  Keys wanted;
+  for (const auto& one : held) wanted.emplace(one.resource.value, one.id);
+  bool wake = false;
+  bool asked = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const bool more = !std::ranges::includes(wanted_, wanted);
+    wanted_ = std::move(wanted);
+    counts_ = counts;
+    if (more) {
+      news_ = true;
+      asked_ = false;
+    }
+    wake = more;
+    asked = asked_ && !wanted_.empty();
+  }
+  if (wake) wake_.notify_all();
+  return asked;
+}
+
+void HoldingsWatch::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::unique_lock lock(mutex_);
+    const bool has_news = wake_.wait_for(lock, stop, pause(), [this] { return news_; });
+    news_ = false;
+    const bool withholds = !wanted_.empty();
+    const bool counts = counts_;
+    lock.unlock();
+    if (stop.stop_requested()) return;
+    if (has_news) {
+      turns_ = 0;
+      start_anew();
+    }
+    if (withholds || parts_.book.has_unheard()) {
+      turn(withholds);
+    } else {
+      hear_others(counts);
+    }
+  }
+}
+
+// Called under mutex_.
+std::chrono::milliseconds HoldingsWatch::pause() {
+  return wanted_.empty() ? parts_.interval : quick_.next();
+}
+
+void HoldingsWatch::start_anew() {
+  quick_.reset();
+  renewing_.reset();
+  renew_at_ = {};
+}
+
+void HoldingsWatch::turn(bool withholds) {
+  const auto heard = ask();
+  const bool unclear = heard && heard->unclear;
+  const bool changed = heard && (heard->came || (withholds && heard->changed));
+  if (changed || (unclear && !was_unclear_)) start_anew();
+  was_unclear_ = unclear;
+  if (unclear && withholds) renew();
+  if (ends_asking(heard && !unclear) || changed) parts_.look_again();
+}
+
+void HoldingsWatch::hear_others(bool counts) {
+  auto last = parts_.answers.last();
+  if (last != nullptr && last != heard_) {
+    heard_ = std::move(last);
+    parts_.book.hear(*heard_);
+  }
+  // What others had the book hear counts, too.
+  const auto heard = parts_.book.take_heard();
+  if (heard.came || (counts && heard.changed)) parts_.look_again();
+}
+
+// nullopt: kubelet does not answer.
+std::optional<Book::Heard> HoldingsWatch::ask() {
+  // Asked after the change, or the grant, for which it is asked.
+  auto answer = parts_.answers.get(HolderAnswers::kNow);
+  if (!answer) {
+    const auto why = answer.error().message();
+    if (said_.is_news("list", why)) {
+      parts_.log.info(
+          fmt::format("kubelet does not tell who holds devices: {}; what is withheld "
+                      "stays withheld until it does",
+                      why));
+    }
+    return std::nullopt;
+  }
+  said_.forget("list");
+  heard_ = *std::move(answer);
+  parts_.book.hear(*heard_);
+  return parts_.book.take_heard();
+}
+
+// True: from now on it is told what is withheld. `clear`: kubelet has told who holds it.
+bool HoldingsWatch::ends_asking(bool clear) {
+  ++turns_;
+  const std::scoped_lock lock(mutex_);
+  if (wanted_.empty() || news_ || asked_ || (!clear && turns_ < kLongestAsking)) return false;
+  return asked_ = true;
+}
+
+// More and more seldom, because what lists, checkpoint and Pods say may differ for long.
+void HoldingsWatch::renew() {
+  const auto now = parts_.clock.now();
+  if (now < renew_at_) return;
+  renew_at_ = now + renewing_.next();
+  parts_.renew_checkpoint();
+}
+
+}  // namespace tranche::agent
