@@ -200,7 +200,10 @@ void Agent::on_turn() {
   if (health_changes || look_again) reconcile();
   if (config_due_ && *config_due_ <= ports_.clock.now()) on_config_change();
   for (const auto& follower : followers_->all()) follower->tick(ports_.clock.now());
-  beat();
+
+  const auto why = rounds_->trouble(state_);
+  const auto text = why.empty() ? config_.origin() + rounds_->in_part_remark() : why;
+  status_.beat({.ready = why.empty(), .text = text + rounds_->remarks(), .turns = loop_->turns()});
 }
 
 std::chrono::milliseconds Agent::longest_sleep() {
@@ -228,13 +231,6 @@ void Agent::on_stuck() const {
   if (is_due(rounds_->next())) what = "an input of the offer";
   if (is_due(config_due_)) what = "the configuration";
   ports_.log.error(process::stuck_text(what));
-}
-
-// Called at least at every reading of the hardware.
-void Agent::beat() {
-  const auto why = rounds_->trouble(state_);
-  const auto text = why.empty() ? config_.origin() + rounds_->in_part_remark() : why;
-  status_.beat({.ready = why.empty(), .text = text + rounds_->remarks(), .turns = loop_->turns()});
 }
 
 void Agent::report_config() const {

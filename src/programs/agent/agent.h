@@ -82,7 +82,6 @@ class Agent {
   void on_turn();
   std::chrono::milliseconds longest_sleep();
   void on_stuck() const;
-  void beat();
   // What may change.
   void on_config_change();
   Result<void> take_imex_channels(const config::Config& config);
