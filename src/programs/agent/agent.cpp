@@ -211,8 +211,10 @@ std::chrono::milliseconds Agent::longest_sleep() {
   milliseconds time = std::chrono::hours(1);
   const auto until = [&](const std::optional<TimePoint>& at) {
     if (!at) return;
-    const auto left = std::chrono::ceil<milliseconds>(*at - ports_.clock.now());
-    time = std::clamp(left, milliseconds(0), time);
+    const auto now = ports_.clock.now();
+    // A time that is past may be too long ago for a difference.
+    const auto left = *at > now ? std::chrono::ceil<milliseconds>(*at - now) : milliseconds(0);
+    time = std::min(left, time);
   };
   health_due_ = health_.next_change(ports_.clock.now());
   until(health_due_);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/config/parts.h"
 #include "agent/dra/parts.h"
 #include "agent/grants/open_grants.h"
 #include "agent/health/parts.h"
@@ -11,7 +12,6 @@
 #include "agent/limits/parts.h"
 #include "agent/mig/parts.h"
 #include "agent/mps/parts.h"
-#include "agent/config/parts.h"
 #include "agent/notices/parts.h"
 #include "agent/plugins/parts.h"
 #include "agent/withholding/parts.h"
@@ -22,16 +22,16 @@ namespace {
 // Inputs look and stages run in this order, and each may use what those before it have put into the
 // State or the offer. So do the followers of one phase.
 constexpr Parts (*kRooms[])(const AgentContext&) = {
-    mode_parts,         // whether the node gives out its GPUs by the device plugin or by claims
-    plugin_parts,       // CDI files, device plugins, whether kubelet offers what they offer
-    limit_parts,        // limits of containers
+    config_parts,       // whether the node gives out its GPUs by the device plugin or by claims
+    plugins_parts,      // CDI files, device plugins, whether kubelet offers what they offer
+    limits_parts,       // limits of containers
     mps_parts,          // MPS control daemons
     withholding_parts,  // what containers hold in another way than it is offered now
-    claim_parts,        // the DRA driver
+    dra_parts,          // the DRA driver
     mig_parts,          // changes of the MIG layout
     health_parts,       // unhealthy GPUs
-    notice_parts,       // what people are told of the offer
-    label_parts,        // feature labels
+    notices_parts,      // what people are told of the offer
+    labels_parts,       // feature labels
 };
 
 template <class T>

@@ -7,7 +7,7 @@
 
 namespace tranche::agent {
 
-Parts mode_parts(const AgentContext& context) {
+Parts config_parts(const AgentContext& context) {
   Parts parts;
   if (context.claims == nullptr) return parts;
   const auto reader = std::make_shared<NodeModeReader>(

@@ -5,6 +5,6 @@
 
 namespace tranche::agent {
 
-Parts mode_parts(const AgentContext& context);
+Parts config_parts(const AgentContext& context);
 
 }  // namespace tranche::agent

@@ -1,8 +1,8 @@
 #pragma once
 // What a room of the agent makes its parts of: the outside as its adapters see it, the loop it runs
 // in, and the services that rooms share. Made once for each agent, before any part
-// (agent/followers.cpp); it outlives them all. A room uses what it needs, and includes the headers
-// of that alone.
+// (agent/followers.cpp); it outlives them all, so a part may keep a reference to it or to what it
+// refers to. A room includes the headers of what it uses alone.
 
 #include <functional>
 #include <stop_token>
@@ -20,22 +20,24 @@
 
 namespace tranche::agent {
 
-class Book;
-class ClaimService;
-class ClusterNode;
-class GrantStore;
-class HolderAnswers;
-class MigHardware;
-class PodsOfNode;
-class TenantManager;
-struct ConditionReport;
-struct NodeNotice;
+class Book;              // agent/holdings/book.h
+class ClaimService;      // agent/dra/claim_service.h
+class ClusterNode;       // agent/config/cluster_node.h
+class GrantStore;        // agent/grants/grant_store.h
+class HolderAnswers;     // agent/holdings/holder_answers.h
+class MigHardware;       // agent/instances/mig_hardware.h
+class PodsOfNode;        // agent/node/pods_of_node.h
+class TenantManager;     // agent/limits/tenant_manager.h
+struct ConditionReport;  // agent/node/condition_report.h
+struct NodeNotice;       // agent/node/node_reporter.h
 
 // What the agent uses outside of its process. All of it outlives the agent.
 struct Outside {
   cluster::PodResources& kubelet;
   HolderAnswers& holders;  // what kubelet says, asked once for all rooms
-  Book& book;              // nothing is in it yet
+  // Who holds what. The agent enters stored grants before it makes any part; claims come later
+  // (Book::restored()).
+  Book& book;
   std::function<Result<void>(const kubelet::Registration&, const PinnedFile& kubelet,
                              const std::stop_token&)>
       register_plugin;

@@ -89,7 +89,7 @@ std::unique_ptr<ClaimService> make_claims(const AgentContext& context) {
   return claims;
 }
 
-Parts claim_parts(const AgentContext& context) {
+Parts dra_parts(const AgentContext& context) {
   Parts parts;
   parts.stages = {offer_by_mode};
   parts.followers.push_back(

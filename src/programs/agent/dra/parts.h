@@ -11,6 +11,6 @@ namespace tranche::agent {
 // The service context.claims. null: nobody serves claims here, and nobody holds any.
 std::unique_ptr<ClaimService> make_claims(const AgentContext& context);
 
-Parts claim_parts(const AgentContext& context);
+Parts dra_parts(const AgentContext& context);
 
 }  // namespace tranche::agent

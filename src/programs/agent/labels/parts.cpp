@@ -24,7 +24,7 @@ std::unique_ptr<LabelSink> make_sink(const AgentContext& context) {
 
 }  // namespace
 
-Parts label_parts(const AgentContext& context) {
+Parts labels_parts(const AgentContext& context) {
   Parts parts;
   parts.followers.push_back(std::make_unique<LabelFollower>(
       context.options.labels, make_sink(context), context.clock, context.log));

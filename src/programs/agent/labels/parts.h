@@ -5,6 +5,6 @@
 
 namespace tranche::agent {
 
-Parts label_parts(const AgentContext& context);
+Parts labels_parts(const AgentContext& context);
 
 }  // namespace tranche::agent

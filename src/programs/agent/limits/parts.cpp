@@ -90,7 +90,7 @@ std::unique_ptr<TenantManager> make_tenants(const AgentContext& context) {
       *context.grants, context.clock, context.log);
 }
 
-Parts limit_parts(const AgentContext& context) {
+Parts limits_parts(const AgentContext& context) {
   Parts parts;
   parts.inputs.push_back(std::make_unique<LimitInput>(context.tenants));
   parts.stages = {offer_what_can_be_limited};

@@ -11,6 +11,6 @@ namespace tranche::agent {
 // The service context.tenants. null: grants cannot be stored.
 std::unique_ptr<TenantManager> make_tenants(const AgentContext& context);
 
-Parts limit_parts(const AgentContext& context);
+Parts limits_parts(const AgentContext& context);
 
 }  // namespace tranche::agent

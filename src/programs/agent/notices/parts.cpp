@@ -30,7 +30,7 @@ Notices::Grants stored_grants(const AgentContext& context) {
 
 }  // namespace
 
-Parts notice_parts(const AgentContext& context) {
+Parts notices_parts(const AgentContext& context) {
   Parts parts;
   parts.followers.push_back(std::make_unique<ChangeLog>(context.log));
   parts.followers.push_back(

@@ -5,6 +5,6 @@
 
 namespace tranche::agent {
 
-Parts notice_parts(const AgentContext& context);
+Parts notices_parts(const AgentContext& context);
 
 }  // namespace tranche::agent

@@ -70,7 +70,7 @@ std::unique_ptr<ServingFollower> follow_serving(const AgentContext& context,
 
 }  // namespace
 
-Parts plugin_parts(const AgentContext& context) {
+Parts plugins_parts(const AgentContext& context) {
   Parts parts;
   parts.stages = {offer_what_cdi_can_name};
   parts.inputs.push_back(std::make_unique<DriverFilesInput>(

@@ -5,6 +5,6 @@
 
 namespace tranche::agent {
 
-Parts plugin_parts(const AgentContext& context);
+Parts plugins_parts(const AgentContext& context);
 
 }  // namespace tranche::agent
