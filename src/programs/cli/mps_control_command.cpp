@@ -1,4 +1,4 @@
-#include "agent/mps/mps_control.h"
+#include "agent/mps/run_mps_control.h"
 #include "cli/runs.h"
 #include "cli/shell/command.h"
 #include "cli/shell/command_end.h"

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "agent/mps/mps_control.h"
+#include "agent/mps/run_mps_control.h"
 #include "base/exit_code.h"
 #include "base/fs.h"
 #include "base/log.h"
