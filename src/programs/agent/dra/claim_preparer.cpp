@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,7 +20,6 @@ using dra::PreparedClaim;
 
 // Kubelet gives a call 45 s.
 constexpr std::chrono::seconds kLongestGet{20};
-constexpr std::chrono::milliseconds kPodRetry{20};
 
 // Those of this boot, but for `uid`.
 std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>& all,
@@ -152,11 +150,9 @@ Result<std::optional<cluster::Pod>> ClaimPreparer::pod_to_join(const PreparedCla
   const bool needed = dra::may_join(claim, others) ||
                       (!claim.pod.empty() && !dra::check_mps_together(claim, others, nullptr));
   if (!ports_.pod || !needed) return std::nullopt;
-  const auto end = std::chrono::steady_clock::now() + kLongestPodWait;
-  do {
-    if (auto pod = ports_.pod(claim.pod)) return pod;
-    std::this_thread::sleep_for(kPodRetry);
-  } while (std::chrono::steady_clock::now() < end);
+  if (auto pod = ports_.pod(claim.pod, std::chrono::steady_clock::now() + kLongestPodWait)) {
+    return pod;
+  }
   return fail(Code::kUnavailable,
               "the Pod has several shares of one GPU, or of GPUs that MPS serves, and which of its "
               "containers have which is not known yet",

@@ -34,14 +34,16 @@ class ClaimPreparer final : public dra::Driver {
     // null: the hardware has not answered yet.
     std::function<std::shared_ptr<const ClaimNode>()> node;
     ClaimMaker::Ports make;
-    // A Pod of this node, by its uid; nullopt: it is not known (yet). Empty: Pods are not known
-    // here, and no two shares go together.
-    std::function<std::optional<cluster::Pod>(const std::string& uid)> pod;
+    // Waits until `end` for a Pod of this node, by its uid; nullopt: it is not known then. Empty:
+    // Pods are not known here, and no two shares go together.
+    std::function<std::optional<cluster::Pod>(const std::string& uid,
+                                              std::chrono::steady_clock::time_point end)>
+        pod;
     // What is prepared has changed; from any thread.
     std::function<void()> changed;
     const Log& log;
   };
-  // So long prepare() waits for the Pod that it prepares for; the API server may tell kubelet
+  // How long prepare() waits for the Pod that it prepares for; the API server may tell kubelet
   // first.
   static constexpr std::chrono::seconds kLongestPodWait{2};
   // So long prepare() waits for another claim on the same device to end. The scheduler gives a

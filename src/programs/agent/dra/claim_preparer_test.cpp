@@ -78,7 +78,7 @@ class ClaimPreparerTest : public testing::Test {
                   },
                   .instances = maker_,
                   .cdi_root = cdi_},
-         .pod = [this](const std::string& uid) { return pod_of(uid); },
+         .pod = [this](const std::string& uid, auto /*end*/) { return pod_of(uid); },
          .changed = [this] { ++changes_; },
          .log = log_.log()},
         wait_);

@@ -65,7 +65,10 @@ class ClaimService {
     // The runtime's hook for containers with limits, put in place where it is wanted; nullopt: it
     // is not. An error: they cannot be limited as the configuration says.
     std::function<Result<std::optional<cdi::Hook>>(bool wanted)> hook;
-    std::function<std::optional<cluster::Pod>(const std::string& uid)> pod;  // as of ClaimPreparer
+    // ClaimPreparer::Ports::pod.
+    std::function<std::optional<cluster::Pod>(const std::string& uid,
+                                              std::chrono::steady_clock::time_point end)>
+        pod;
     std::function<void()> look_again;  // has the agent make an offer anew; from any thread
     const Clock& clock;
     const Log& log;

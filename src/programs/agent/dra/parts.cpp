@@ -80,7 +80,7 @@ std::unique_ptr<ClaimService> make_claims(const AgentContext& context) {
                             .clock = context.clock,
                             .log = context.log};
   if (auto* const pods = context.outside.pods) {
-    ports.pod = [pods](const std::string& uid) { return pods->find(uid); };
+    ports.pod = [pods](const std::string& uid, auto end) { return pods->await(uid, end); };
   }
   auto claims = std::make_unique<ClaimService>(context.options, std::move(ports));
   if (tenants != nullptr) {

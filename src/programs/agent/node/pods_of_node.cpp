@@ -15,9 +15,17 @@ const cluster::WatchCache& PodsOfNode::cache() {
         cluster::WatchCache::Options{.kind = cluster::kPod,
                                      .selection = {.field_selector = "spec.nodeName=" + node_},
                                      .backoff = backoff_},
-        [](const cluster::CacheChange&) {}, log_);
+        [this](const cluster::CacheChange&) { note_change(); }, log_);
   }
   return *cache_;
+}
+
+void PodsOfNode::note_change() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++changes_;
+  }
+  changed_.notify_all();
 }
 
 std::optional<std::vector<cluster::Pod>> PodsOfNode::all() {
@@ -36,6 +44,20 @@ std::optional<cluster::Pod> PodsOfNode::find(const std::string& uid) {
     if (auto pod = cluster::parse_pod(object.json)) return *std::move(pod);
   }
   return std::nullopt;
+}
+
+std::optional<cluster::Pod> PodsOfNode::await(const std::string& uid,
+                                              std::chrono::steady_clock::time_point end) {
+  while (true) {
+    std::uint64_t seen = 0;
+    {
+      const std::scoped_lock lock(mutex_);
+      seen = changes_;
+    }
+    if (auto pod = find(uid)) return pod;
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_until(lock, end, [&] { return changes_ != seen; })) return std::nullopt;
+  }
 }
 
 bool PodsOfNode::is_refused() {

@@ -2,6 +2,9 @@
 // The Pods of this node, from the API server. They are read and watched from the first call on.
 // Thread-safe.
 
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,18 +26,25 @@ class PodsOfNode {
   std::optional<std::vector<cluster::Pod>> all();
   // The one with this uid; nullopt: there is none, or it is not read yet.
   std::optional<cluster::Pod> find(const std::string& uid);
+  // The same, as soon as it is read; nullopt: not until `end`.
+  std::optional<cluster::Pod> await(const std::string& uid,
+                                    std::chrono::steady_clock::time_point end);
   // True: reading was tried and never worked. The permission may be missing.
   bool is_refused();
 
  private:
   const cluster::WatchCache& cache();
+  void note_change();
 
   cluster::Objects& objects_;
   const std::string node_;
   const Log& log_;
   const Backoff backoff_;
   std::mutex mutex_;
-  std::optional<cluster::WatchCache> cache_;  // guarded by mutex_; once made it stays
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 0;  // guarded by mutex_
+  std::optional<cluster::WatchCache>
+      cache_;  // last: its thread uses the others; once made it stays
 };
 
 }  // namespace tranche::agent
