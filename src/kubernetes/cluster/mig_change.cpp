@@ -25,9 +25,7 @@ constexpr std::array kPhases = {MigPhase::kAsking, MigPhase::kDraining, MigPhase
 
 // ---- writing
 
-json::Value mig_holder(const MigHolder& holder) {
-  return {{"namespace", holder.ns}, {"name", holder.name}};
-}
+json::Value mig_pod(const ObjectKey& pod) { return {{"namespace", pod.ns}, {"name", pod.name}}; }
 
 json::Value mig_texts(const std::vector<std::string>& texts) {
   json::Value list = json::Value::array();
@@ -41,7 +39,7 @@ json::Value mig_texts(const std::vector<std::string>& texts) {
 std::string change_text(const MigChange& change, std::size_t pods) {
   json::Value list = json::Value::array();
   for (std::size_t i = 0; i < pods; ++i) {
-    auto pod = mig_holder(change.pods[i]);
+    auto pod = mig_pod(change.pods[i]);
     const auto why = change.why.find(change.pods[i]);
     if (why != change.why.end()) pod["why"] = printable(why->second, MigChange::kLongestWhy);
     list.push_back(std::move(pod));
@@ -99,7 +97,7 @@ std::map<std::string, std::int64_t> amounts_of(const Fields& parent, std::string
   return amounts;
 }
 
-MigHolder holder_of(const Fields& fields) {
+ObjectKey read_mig_pod(const Fields& fields) {
   return {.ns = mig_checked(fields, "namespace", is_name),
           .name = mig_checked(fields, "name", is_name)};
 }
@@ -139,7 +137,7 @@ MigChange change_of(const Fields& fields) {
   const auto pods = fields.list("pods");
   if (pods.size() > MigChange::kMostPods) fields.refuse("pods", "are too many");
   for (const auto& pod : pods) {
-    change.pods.push_back(holder_of(pod));
+    change.pods.push_back(read_mig_pod(pod));
     const auto why = pod.maybe<std::string>("why").value_or("");
     if (!is_item(why)) pod.refuse("why", "is too long, or holds what is not printable");
     if (!why.empty()) change.why[change.pods.back()] = why;
@@ -174,7 +172,7 @@ MigDrain drain_of(const Fields& fields) {
   const auto blocked = fields.list("blocked");
   if (blocked.size() > MigDrain::kMost) fields.refuse("blocked", "are too many");
   for (const auto& one : blocked) {
-    drain.blocked.push_back({holder_of(one), mig_checked(one, "why", is_item), since_of(one)});
+    drain.blocked.push_back({read_mig_pod(one), mig_checked(one, "why", is_item), since_of(one)});
   }
   return drain;
 }
@@ -227,7 +225,7 @@ std::string encode(const MigDrain& drain) {
   json::Value blocked = json::Value::array();
   for (const auto& one : drain.blocked) {
     if (blocked.size() == MigDrain::kMost) break;
-    auto item = mig_holder(one.pod);
+    auto item = mig_pod(one.pod);
     item["why"] = printable(one.why, MigDrain::kLongestItem);
     if (one.since != WallTime()) item["since"] = micro_time(one.since);
     blocked.push_back(std::move(item));

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/object.h"
 #include "cluster/time.h"
 
 namespace tranche::cluster {
@@ -56,13 +57,6 @@ inline constexpr const char* kMigAcceptOutageAnnotation = "tranche.dev/mig-accep
 enum class MigPhase { kAsking, kDraining, kChanging, kFinished };
 std::string_view to_string(MigPhase phase);  // "asking", ...
 
-// A Pod that holds a device that leaves service, as listed by kubelet's pod-resources.
-struct MigHolder {
-  std::string ns;
-  std::string name;
-  auto operator<=>(const MigHolder&) const = default;
-};
-
 struct MigChange {
   static constexpr std::size_t kMostPods = 256;
   static constexpr std::size_t kLongest = std::size_t{64} << 10U;  // bytes of text
@@ -81,10 +75,11 @@ struct MigChange {
   // Allocatable tranches of the node by resource, before and after.
   std::map<std::string, std::int64_t> before;
   std::map<std::string, std::int64_t> after;
-  std::vector<MigHolder> pods;
+  // That hold a device that leaves service, as listed by kubelet's pod-resources.
+  std::vector<ObjectKey> pods;
   // For Pods that hold no changing device: why they are evicted anyway. For people, at most
   // kLongestWhy bytes each.
-  std::map<MigHolder, std::string> why;
+  std::map<ObjectKey, std::string> why;
   // What the change waits for besides Pods that hold a device, for people: "Pods of NVIDIA's
   // clients end first: gpu-operator/nvidia-dcgm-x7f2". Empty: nothing.
   std::string waits_for = {};
@@ -100,7 +95,7 @@ struct MigDrain {
   static constexpr std::size_t kLongest = std::size_t{128} << 10U;  // bytes of text
   enum class Answer { kAccepted, kRefused };
   struct Blocked {
-    MigHolder pod;
+    ObjectKey pod;
     std::string why;   // "PodDisruptionBudget default/web allows no eviction now"
     WallTime since{};  // when this was first seen; from an older release: the epoch
     bool operator==(const Blocked&) const = default;

@@ -46,7 +46,7 @@ std::string refusal(const mig::Announcement& announcement) {
 // The Pods that the agent names, of those that the API server has on its node: those that were in
 // the way before come last, so that one whose eviction hangs delays no other for long.
 Result<std::vector<cluster::Pod>> asked_for(const MigNode& node, const cluster::ObjectList& list) {
-  const std::set<cluster::MigHolder> asked(node.change->pods.begin(), node.change->pods.end());
+  const std::set<cluster::ObjectKey> asked(node.change->pods.begin(), node.change->pods.end());
   std::vector<cluster::Pod> pods;
   for (const auto& item : list.items) {
     if (!asked.contains({item.key.ns, item.key.name})) continue;
@@ -55,7 +55,7 @@ Result<std::vector<cluster::Pod>> asked_for(const MigNode& node, const cluster::
   }
   std::ranges::stable_partition(pods, [&](const cluster::Pod& pod) {
     return std::ranges::none_of(node.answer()->blocked, [&](const MigDrain::Blocked& one) {
-      return one.pod == cluster::MigHolder{pod.ns, pod.name} && one.why != kLater;
+      return one.pod == cluster::ObjectKey{pod.ns, pod.name} && one.why != kLater;
     });
   });
   return pods;
@@ -298,7 +298,7 @@ Result<std::vector<MigDrain::Blocked>> MigDrainer::evict(const MigNode& node,
     ASSIGN_OR_RETURN(const auto own, context_.call_while_leading(kLongestMigCall, call.stop));
     auto why = context_.clock.now() < until ? evict_one(node, pod, own) : std::string(kLater);
     if (why.empty()) continue;
-    const cluster::MigHolder holder{pod.ns, pod.name};
+    const cluster::ObjectKey holder{pod.ns, pod.name};
     const auto since = blocked_since(node, holder, why).value_or(context_.clock.wall_now());
     blocked.push_back({holder, std::move(why), since});
   }
@@ -331,7 +331,7 @@ std::string MigDrainer::evict_one(const MigNode& node, const cluster::Pod& pod,
 std::string MigDrainer::not_evicted(const MigNode& node, const cluster::Pod& pod,
                                     const char* reason, const std::string& why,
                                     const cluster::Call& call, const std::string& again) {
-  const cluster::MigHolder holder{pod.ns, pod.name};
+  const cluster::ObjectKey holder{pod.ns, pod.name};
   const bool was_told = std::ranges::any_of(node.answer()->blocked,
                                             [&](const auto& one) { return one.pod == holder; });
   if (told_[node.node.name].insert(node.change->id + ' ' + pod.uid).second && !was_told) {

@@ -54,7 +54,7 @@ class MigDrainerTest : public testing::Test {
       objects_.put(cluster::kNode, object.dump());
     }
   }
-  MigChange change(MigPhase phase, std::vector<cluster::MigHolder> pods = {}) {
+  MigChange change(MigPhase phase, std::vector<cluster::ObjectKey> pods = {}) {
     return {.id = "c-1",
             .layout = "all-1g.10gb",
             .phase = phase,
@@ -221,7 +221,7 @@ TEST_F(MigDrainerTest, AnOutageIsRefusedUntilSomebodyAcceptsIt) {
 
 TEST_F(MigDrainerTest, WhoLosesTheLeadEvictsNobodyElse) {
   put_nodes();
-  std::vector<cluster::MigHolder> pods;
+  std::vector<cluster::ObjectKey> pods;
   for (const auto* name : {"a", "b", "c", "d"}) {
     put_pod("shop", name, "gpu-1");
     pods.push_back({"shop", name});
@@ -253,7 +253,7 @@ TEST_F(MigDrainerTest, AnAgentWhoseClockIsAheadIsToldOfOnce) {
 // As one whose deletion a webhook holds up.
 TEST_F(MigDrainerTest, APodWhoseEvictionHangsDelaysNoOther) {
   put_nodes();
-  std::vector<cluster::MigHolder> pods;
+  std::vector<cluster::ObjectKey> pods;
   for (const auto* name : {"a", "b"}) {
     put_pod("shop", name, "gpu-1");
     pods.push_back({"shop", name});
@@ -353,7 +353,7 @@ TEST_F(MigDrainerTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
   ASSERT_TRUE(accepted());
   say(change(MigPhase::kDraining, {{"shop", "train"}}));
   ASSERT_TRUE(answered([](const auto& now) { return now.blocked.size() == 1; }));
-  EXPECT_EQ(answer()->blocked[0].pod, (cluster::MigHolder{"shop", "train"}));
+  EXPECT_EQ(answer()->blocked[0].pod, (cluster::ObjectKey{"shop", "train"}));
   EXPECT_THAT(answer()->blocked[0].why, HasSubstr("PodDisruptionBudget shop/web"));
   const auto since = clock_.wall_now();
   EXPECT_EQ(answer()->blocked[0].since, since);
@@ -385,7 +385,7 @@ TEST_F(MigDrainerTest, PodsThatAreNeverEvictedStayAndAreNamed) {
   put_pod(
       "shop", "daemon", "gpu-1",
       R"({"metadata":{"ownerReferences":[{"kind":"DaemonSet","name":"d","controller":true}]}})");
-  const std::vector<cluster::MigHolder> all = {{"kube-system", "dns"},
+  const std::vector<cluster::ObjectKey> all = {{"kube-system", "dns"},
                                                {"tranche", "agent"},
                                                {"network", "cni"},
                                                {"shop", "static"},
@@ -418,7 +418,7 @@ TEST_F(MigDrainerTest, PodsOfOtherNodesAndThoseThatHaveEndedAreNotTouched) {
   put_pod("shop", "elsewhere", "gpu-2");
   put_pod("shop", "ended", "gpu-1", R"({"status":{"phase":"Succeeded"}})");
   put_pod("shop", "last", "gpu-1");
-  const std::vector<cluster::MigHolder> all = {
+  const std::vector<cluster::ObjectKey> all = {
       {"shop", "elsewhere"}, {"shop", "ended"}, {"shop", "nobody"}, {"shop", "last"}};
   start();
   say(change(MigPhase::kAsking, all));

@@ -60,7 +60,7 @@ bool accepts_outage(const MigNode& node) {
 }
 
 // What stands after a colon are details that change: a budget's counts.
-std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::MigHolder& pod,
+std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::ObjectKey& pod,
                                                const std::string& why) {
   const auto& known = node.answer()->blocked;
   const auto cause = [](const std::string& text) { return text.substr(0, text.find(':')); };

@@ -35,7 +35,7 @@ bool is_old(const cluster::MigChange& change, cluster::WallTime now);
 bool accepts_outage(const MigNode& node);
 
 // Since when the Pod is in the way, as the Node's text has it; nullopt: it is news.
-std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::MigHolder& pod,
+std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::ObjectKey& pod,
                                                const std::string& why);
 
 enum class Cordon { kKeep, kSet, kTakeAway };

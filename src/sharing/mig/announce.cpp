@@ -35,7 +35,7 @@ class Room {
   Room(const MigChange& change, std::string here, const std::vector<Node>& nodes,
        const std::vector<SnapshotPod>& pods)
       : here_(std::move(here)), nodes_(nodes), after_(change.after), before_(change.before) {
-    const std::set<cluster::MigHolder> leaving(change.pods.begin(), change.pods.end());
+    const std::set<cluster::ObjectKey> leaving(change.pods.begin(), change.pods.end());
     for (const auto& pod : pods) {
       if (pod.pod.node.empty() || cluster::has_ended(pod.pod)) continue;
       if (pod.pod.node == here_ && leaving.contains({pod.pod.ns, pod.pod.name})) continue;
@@ -137,7 +137,7 @@ EndingPod ending(const SnapshotPod& pod, Room& room) {
 
 std::vector<EndingPod> ending_pods(const MigChange& change, const std::string& here, Room& room,
                                    const std::vector<SnapshotPod>& pods) {
-  const std::set<cluster::MigHolder> leaving(change.pods.begin(), change.pods.end());
+  const std::set<cluster::ObjectKey> leaving(change.pods.begin(), change.pods.end());
   std::vector<const SnapshotPod*> found;
   for (const auto& pod : pods) {
     const bool is_meant = pod.pod.node == here && leaving.contains({pod.pod.ns, pod.pod.name});

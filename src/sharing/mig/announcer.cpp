@@ -16,7 +16,7 @@ constexpr const char* kNotEnded = "status.phase!=Succeeded,status.phase!=Failed"
 
 // A Pod that requests no extended resource affects no other Pod; one that ends is announced.
 bool is_about(const SnapshotPod& pod, const cluster::MigChange& change, const std::string& node) {
-  const cluster::MigHolder name{pod.pod.ns, pod.pod.name};
+  const cluster::ObjectKey name{pod.pod.ns, pod.pod.name};
   const bool ends = pod.pod.node == node && std::ranges::count(change.pods, name) > 0;
   return ends || std::ranges::any_of(pod.pod.containers, [](const cluster::PodContainer& one) {
            return !one.requests.empty();

@@ -384,12 +384,12 @@ void ClaimService::leave() {
   }
 }
 
-std::vector<cluster::MigHolder> ClaimService::users_of(const cluster::ObjectKey& claim) const {
+std::vector<cluster::ObjectKey> ClaimService::users_of(const cluster::ObjectKey& claim) const {
   const auto object =
       ports_.objects.get(cluster::kResourceClaim, claim, {.deadline = kLongestAsking});
   const auto parsed = object ? cluster::parse_resource_claim(object->json)
                              : Result<cluster::ResourceClaim>(std::unexpected(object.error()));
-  std::vector<cluster::MigHolder> pods;
+  std::vector<cluster::ObjectKey> pods;
   if (parsed) {
     for (const auto& user : parsed->reserved_for) {
       if (user.resource == "pods") pods.push_back({claim.ns, user.name});

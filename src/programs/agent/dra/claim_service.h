@@ -98,7 +98,7 @@ class ClaimService {
   void look_at_store();
 
   // The Pods that a claim is reserved for; one without a name where nobody can tell.
-  std::vector<cluster::MigHolder> users_of(const cluster::ObjectKey& claim) const;
+  std::vector<cluster::ObjectKey> users_of(const cluster::ObjectKey& claim) const;
   // All claims that are prepared. kUnavailable: nobody knows them yet.
   Result<std::vector<ClaimTenant>> tenants() const;
 

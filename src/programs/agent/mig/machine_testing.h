@@ -11,14 +11,14 @@
 namespace tranche::agent::machine_testing {
 
 using cluster::MigDrain;
-using cluster::MigHolder;
+using cluster::ObjectKey;
 using Kind = MigMove::Kind;
 using mig::Journal;
 using Phase = Journal::Phase;
 
 inline const gpu::GpuUuid kGpu{"GPU-1"};
-inline const std::vector<MigHolder> kNobody;
-inline const std::vector<MigHolder> kOne = {{"default", "train"}};
+inline const std::vector<ObjectKey> kNobody;
+inline const std::vector<ObjectKey> kOne = {{"default", "train"}};
 
 inline mig::Layout off() { return {{kGpu, {}}}; }
 inline mig::Layout halves() { return {{kGpu, {.enabled = true, .instances = {{9, {0, 4}, {3}}}}}}; }

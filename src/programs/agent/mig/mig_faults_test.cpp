@@ -37,7 +37,7 @@ TEST(MigFaults, APodThatGotANewDeviceIsDrainedBeforeAnUndo) {
     if (!change || self.now_in() != Phase::kUndoing) return;
     EXPECT_NE(self.summary(0), "MIG off") << "while it is held";
     if (change->phase != cluster::MigPhase::kDraining) return;
-    EXPECT_THAT(change->pods, ElementsAre(cluster::MigHolder{"default", "daemon"}));
+    EXPECT_THAT(change->pods, ElementsAre(cluster::ObjectKey{"default", "daemon"}));
     asked_to_evict = true;
     self.kubelet.held.clear();
   };
@@ -170,7 +170,7 @@ TEST(MigFaults, WhoHoldsAComputeInstanceIsDrainedWhereAnotherComesBesideIt) {
   node.wish("two");
   for (int i = 0; i < 5; ++i) node.turn();
   ASSERT_TRUE(node.change()) << node.log_text();
-  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::MigHolder{"default", "train"}));
+  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::ObjectKey{"default", "train"}));
   node.controller = MigNode::drain;
   EXPECT_EQ(node.settle(), "success") << node.log_text();
   EXPECT_EQ(node.machine().gpus[0].mig_instances.size(), 2U);

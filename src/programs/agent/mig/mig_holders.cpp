@@ -10,16 +10,16 @@ namespace tranche::agent {
 namespace {
 
 // Nameless while kubelet has not named the Pod.
-cluster::MigHolder holder_of(const holdings::Holding& holding) {
-  return holding.pod.empty() ? cluster::MigHolder{} : cluster::MigHolder{holding.ns, holding.pod};
+cluster::ObjectKey holder_of(const holdings::Holding& holding) {
+  return holding.pod.empty() ? cluster::ObjectKey{} : cluster::ObjectKey{holding.ns, holding.pod};
 }
 
 }  // namespace
 
 // The controller is told of those whose Pod is known.
-void MigManager::name_pods(const std::optional<std::vector<cluster::MigHolder>>& holders) {
+void MigManager::name_pods(const std::optional<std::vector<cluster::ObjectKey>>& holders) {
   pods_.clear();
-  for (const auto& pod : holders.value_or(std::vector<cluster::MigHolder>())) {
+  for (const auto& pod : holders.value_or(std::vector<cluster::ObjectKey>())) {
     if (!pod.name.empty()) pods_.push_back(pod);
   }
   say_why();
@@ -33,7 +33,7 @@ void MigManager::say_why() {
   const auto changing = leaving_devices({.changing = leaving_.changing}, *view->state.machine);
   const auto known = ports_.pods ? ports_.pods() : std::nullopt;
   const auto pods = known.value_or(std::vector<cluster::Pod>());
-  std::set<cluster::MigHolder> leaving;
+  std::set<cluster::ObjectKey> leaving;
   for (const auto& holding : holdings::with_users(ports_.book.all(), pods)) {
     if (holding.pod.empty()) continue;
     if (changing.contains(holding.device)) leaving.insert(holder_of(holding));
@@ -65,14 +65,14 @@ HeldInstances MigManager::held_instances(const MigStates& states,
   return held;
 }
 
-std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
+std::optional<std::vector<cluster::ObjectKey>> MigManager::holders_of(
     const std::set<std::string>& devices, std::chrono::milliseconds age) {
   const auto answer = ports_.holders.get(age);
   if (!answer || !(*answer)->remembered) return std::nullopt;
   // Also a grant that is too young for kubelet to have named its Pod.
   const auto heard = ports_.book.hear(**answer);
   if (heard.came || heard.changed) ports_.look_again();
-  std::set<cluster::MigHolder> pods;
+  std::set<cluster::ObjectKey> pods;
   const auto granted = ports_.book.granted();
   for (const auto& holding : *granted) {
     if (devices.contains(holding.device)) pods.insert(holder_of(holding));

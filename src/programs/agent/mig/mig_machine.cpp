@@ -382,7 +382,7 @@ MigMove next_move(const std::optional<Journal>& journal, const MigFacts& facts,
   return {};
 }
 
-std::string describe_pods(const std::vector<cluster::MigHolder>& pods) {
+std::string describe_pods(const std::vector<cluster::ObjectKey>& pods) {
   std::vector<std::string> names;
   for (const auto& pod : pods) {
     names.push_back(pod.name.empty() ? "a container that kubelet does not name"

@@ -116,7 +116,7 @@ struct MigFacts {
   // The controller's answer to this change.
   std::optional<cluster::MigDrain> answer;
   // Who holds a device that leaves service. nullopt: kubelet does not tell.
-  std::optional<std::vector<cluster::MigHolder>> holders;
+  std::optional<std::vector<cluster::ObjectKey>> holders;
   std::string beside;     // what leaves service although it does not change, and why; may be empty
   bool withheld = false;  // kubelet gives out nothing that leaves service
   // Pods of NVIDIA's clients that have not ended yet (agent/mig/mig_clients.h). nullopt: not known.
@@ -160,6 +160,6 @@ MigMove next_move(const std::optional<mig::Journal>& journal, const MigFacts& fa
                   const MigSettings& settings);
 
 // "default/a, default/b and 3 more".
-std::string describe_pods(const std::vector<cluster::MigHolder>& pods);
+std::string describe_pods(const std::vector<cluster::ObjectKey>& pods);
 
 }  // namespace tranche::agent

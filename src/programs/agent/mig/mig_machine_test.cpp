@@ -293,7 +293,7 @@ TEST(MigMachine, AClockThatIsCorrectedByLittleIsNothing) {
 }
 
 TEST(MigMachine, ManyPodsAreNamedInPart) {
-  std::vector<MigHolder> many(10, {"a", "b"});
+  std::vector<ObjectKey> many(10, {"a", "b"});
   EXPECT_EQ(describe_pods(many), "a/b, a/b, a/b, a/b, a/b, a/b, a/b, a/b and 2 more");
   EXPECT_EQ(describe_pods({{"", ""}}), "a container that kubelet does not name");
 }

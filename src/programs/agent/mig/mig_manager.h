@@ -61,7 +61,7 @@ class MigManager {
     HolderAnswers& holders;
     Book& book;
     // The Pods that use a claim. Nameless: not known. May ask the API server.
-    std::function<std::vector<cluster::MigHolder>(const cluster::ObjectKey& claim)> users_of_claim =
+    std::function<std::vector<cluster::ObjectKey>(const cluster::ObjectKey& claim)> users_of_claim =
         {};
     // The Node as the API server has it; kUnavailable: not known.
     std::function<Result<cluster::Node>()> node;
@@ -134,7 +134,7 @@ class MigManager {
   void say_why();
   void gather_clients(MigFacts& facts);
   void note_wait(const MigFacts& facts);
-  void name_pods(const std::optional<std::vector<cluster::MigHolder>>& holders);
+  void name_pods(const std::optional<std::vector<cluster::ObjectKey>>& holders);
   std::optional<Result<MigPlan>> plan(const MigWish& wish, const gpu::Machine& machine,
                                       MigStates& states);
   bool is_planned(const MigWish& wish);
@@ -145,7 +145,7 @@ class MigManager {
   MigStates read_states(const mig::Layout& of) const;
   HeldInstances held_instances(const MigStates& states, const gpu::Machine& machine) const;
   // nullopt: kubelet does not tell. `age`: how old what it told may be.
-  std::optional<std::vector<cluster::MigHolder>> holders_of(const std::set<std::string>& devices,
+  std::optional<std::vector<cluster::ObjectKey>> holders_of(const std::set<std::string>& devices,
                                                             std::chrono::milliseconds age);
   // Whether kubelet gives out none of them.
   bool let_go(const std::set<std::string>& devices) const;
@@ -183,8 +183,8 @@ class MigManager {
   MigBeside beside_;     // the same
   std::optional<Result<void>> applied_;
   std::chrono::steady_clock::time_point apply_again_{};
-  std::vector<cluster::MigHolder> pods_;
-  std::map<cluster::MigHolder, std::string> why_;  // cluster::MigChange::why
+  std::vector<cluster::ObjectKey> pods_;
+  std::map<cluster::ObjectKey, std::string> why_;  // cluster::MigChange::why
   OwnSelector own_selector_;
   std::string waits_for_;                               // MigChange::waits_for
   std::map<std::string, std::int64_t> before_, after_;  // tranches by resource

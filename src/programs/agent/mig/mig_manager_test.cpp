@@ -164,7 +164,7 @@ TEST(MigManager, PodsThatHoldTheGpuAreMovedByTheController) {
   ASSERT_TRUE(node.reach(Phase::kAsking));
   node.turn();
   ASSERT_TRUE(first && node.change());
-  EXPECT_THAT(first->pods, ElementsAre(cluster::MigHolder{"default", "train"}));
+  EXPECT_THAT(first->pods, ElementsAre(cluster::ObjectKey{"default", "train"}));
   EXPECT_EQ(node.change()->before.at("nvidia.com/gpu"), 2);
   EXPECT_EQ(node.change()->after.at("nvidia.com/mig-1g.10gb"), 14);
   EXPECT_EQ(node.settle(), "success") << node.log_text();
@@ -200,7 +200,7 @@ TEST(MigManager, WhatAClaimHoldsIsWaitedFor) {
   ASSERT_TRUE(node.reach(Phase::kDraining)) << node.log_text();
   for (int i = 0; i < 5; ++i) node.turn();
   EXPECT_EQ(node.summary(0), "MIG off");
-  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::MigHolder{"team", "pod-of-half"}));
+  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::ObjectKey{"team", "pod-of-half"}));
   node.set_claims({});
   EXPECT_EQ(node.settle(), "success") << node.log_text();
 }
@@ -238,7 +238,7 @@ TEST(MigManager, WhatLeavesServiceIsWithheldAndWhatStaysIsNot) {
   node.turn();
   EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-3g.40gb"], kept);
   EXPECT_TRUE(node.kubelet.listed["nvidia.com/mig-2g.20gb"].empty());
-  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::MigHolder{"default", "small"}));
+  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::ObjectKey{"default", "small"}));
   std::erase_if(node.kubelet.held, [](const auto& one) { return one.pod_name == "small"; });
   node.controller = MigNode::drain;
   EXPECT_EQ(node.settle(), "success") << node.log_text();

@@ -64,7 +64,7 @@ TEST(MigBesideMps, WhatSharesADaemonIsWithheldAndItsPodIsNamedWithTheReason) {
   ASSERT_TRUE(change);
   EXPECT_THAT(change->pods, SizeIs(2));
   EXPECT_THAT(change->why, ElementsAre(testing::Pair(
-                               cluster::MigHolder{"default", "on-1"},
+                               cluster::ObjectKey{"default", "on-1"},
                                "shares the MPS control daemon of nvidia.com/gpu with GPU 0")));
   node.kubelet.held.erase(node.kubelet.held.begin());
   node.turn();
@@ -97,7 +97,7 @@ TEST(MigBesideMps, ThePodOfAClaimIsNamedWithTheReason) {
   ASSERT_TRUE(node.change());
   EXPECT_THAT(
       node.change()->why,
-      ElementsAre(testing::Pair(cluster::MigHolder{"team", "pod-of-half"},
+      ElementsAre(testing::Pair(cluster::ObjectKey{"team", "pod-of-half"},
                                 "shares the MPS control daemon of nvidia.com/gpu with GPU 0")));
 }
 

@@ -119,7 +119,7 @@ class MigNode {
                         .holders = holders,
                         .book = book,
                         .users_of_claim =
-                            [](const cluster::ObjectKey& claim) -> std::vector<cluster::MigHolder> {
+                            [](const cluster::ObjectKey& claim) -> std::vector<cluster::ObjectKey> {
                           return {{claim.ns, "pod-of-" + claim.name}};
                         },
                         .node = [this]() -> Result<cluster::Node> {
