@@ -150,6 +150,28 @@ TEST(MigFaults, AFaultAtAnyCallEndsInOneOfTheTwoLayouts) {
   }
 }
 
+// The agent that comes back waits for the same Pods, and names them.
+TEST(MigFaults, AnAgentThatComesBackStillWaitsForWhoHoldsWhatChanges) {
+  MigNode node("a100-80gb", 1);
+  node.settings.controller = true;
+  node.controller = [](MigNode& self) {
+    if (const auto change = self.change()) self.answer({.id = change->id, .cordoned = true});
+  };
+  node.start();
+  node.hold("train", "GPU-0");
+  node.wish("all-1g.10gb");
+  ASSERT_TRUE(node.reach(Phase::kDraining));
+  node.start();
+  for (int i = 0; i < 3; ++i) node.turn();
+  EXPECT_EQ(node.now_in(), Phase::kDraining) << node.log_text();
+  ASSERT_TRUE(node.change());
+  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::ObjectKey{"default", "train"}));
+  EXPECT_FALSE(node.change()->after.empty());
+  node.kubelet.held.clear();
+  node.controller = MigNode::drain;
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+}
+
 // Where a compute instance finds no place beside another, all of the GPU instance are made anew.
 TEST(MigFaults, WhoHoldsAComputeInstanceIsDrainedWhereAnotherComesBesideIt) {
   MigNode node("h100-80gb", 1);

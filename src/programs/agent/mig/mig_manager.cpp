@@ -75,7 +75,9 @@ bool MigManager::restore() {
   if (!node && !goes_on) return false;
   restored_ = true;
   if (node && !outcome_) outcome_ = outcome_on(*node);
-  auto journal = node ? later(journal_, journal_on(*node)) : journal_;
+  // It is as a change that begins: who holds what leaves service has to be found out.
+  auto stored = std::exchange(journal_, std::nullopt);
+  auto journal = node ? later(std::move(stored), journal_on(*node)) : std::move(stored);
   if (journal) {
     ports_.log.info(fmt::format("going on with the change to the MIG layout {}: {}",
                                 journal->layout, mig::to_string(journal->phase)));
