@@ -101,6 +101,7 @@ struct MigFacts {
   // Without a journal: what is to be done for the wish; an error: why it cannot be met. nullopt:
   // the hardware has not been read.
   std::optional<Result<MigPlan>> plan;
+  mig::Layout present;  // what the GPUs of the wish have, where `plan` is known
   // What of the plan a reboot of this machine alone can bring, though it is set already; empty:
   // nothing.
   std::string reboot;

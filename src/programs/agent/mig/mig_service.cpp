@@ -34,6 +34,14 @@ mig::Layout layouts_of(const MigStates& states) {
   return layouts;
 }
 
+MigStates read_states(gpu::MigControl& control, const mig::Layout& of) {
+  MigStates states;
+  for (const auto& [uuid, ignored] : of) {
+    if (auto state = control.read(uuid)) states.emplace(uuid, *std::move(state));
+  }
+  return states;
+}
+
 MigStanding changing(const mig::Journal& journal, const MigStates& states) {
   MigStanding standing;
   for (const auto& [uuid, to] : journal.to) {

@@ -23,6 +23,9 @@ using MigStates = std::map<gpu::GpuUuid, gpu::MigState>;
 
 mig::Layout layouts_of(const MigStates& states);
 
+// Of the GPUs of the layout. One that cannot be read lacks.
+MigStates read_states(gpu::MigControl& control, const mig::Layout& of);
+
 // `states` may lack GPUs: all of these leave service.
 MigStanding changing(const mig::Journal& journal, const MigStates& states);
 

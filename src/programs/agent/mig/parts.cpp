@@ -54,7 +54,7 @@ MigManager::Ports ManagedMig::ports(const AgentContext& context) {
           .users_of_claim =
               [claims = context.claims](const cluster::ObjectKey& claim) {
                 return claims != nullptr ? claims->users_of(claim)
-                                         : std::vector<cluster::MigHolder>();
+                                         : std::vector<cluster::ObjectKey>();
               },
           .node = [&view = context.outside.cluster->node()] { return view.known(); },
           .write = [this](const NodeWriter::Change& change,

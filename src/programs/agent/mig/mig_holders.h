@@ -1,0 +1,62 @@
+#pragma once
+// Who holds what leaves service, as kubelet and the book of holdings know it, and whether kubelet
+// still gives any of it out. Used by the manager's thread; it waits for kubelet, and for claims for
+// the API server.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/holdings/book.h"
+#include "agent/holdings/holder_answers.h"
+#include "agent/loop/state.h"
+#include "agent/mig/mig_service.h"
+#include "agent/mig/mig_wish.h"
+#include "cluster/object.h"
+#include "cluster/pod.h"
+#include "cluster/pod_resources.h"
+#include "gpu/machine.h"
+
+namespace tranche::agent {
+
+class MigHolders {
+ public:
+  // An answer of kubelet may be as old as this.
+  static constexpr std::chrono::milliseconds kAge{150};
+
+  // The references outlive it.
+  struct Ports {
+    cluster::PodResources& kubelet;
+    HolderAnswers& answers;
+    Book& book;
+    // The Pods that use a claim; one without a name where that is not known.
+    std::function<std::vector<cluster::ObjectKey>(const cluster::ObjectKey& claim)> users_of_claim;
+    // The Pods of this node; nullopt: not known yet. May be empty: then they cannot be known.
+    std::function<std::optional<std::vector<cluster::Pod>>()> pods;
+    std::function<void()> look_again;        // has the agent make an offer anew
+    std::function<void()> renew_checkpoint;  // has kubelet write its checkpoint anew
+  };
+  explicit MigHolders(Ports ports) : ports_(std::move(ports)) {}
+
+  // The Pods that hold one of these devices; one without a name for holders that nobody can name.
+  // nullopt: kubelet does not answer, or it is not known yet which claims are prepared. `age`: how
+  // old kubelet's answer may be.
+  std::optional<std::vector<cluster::ObjectKey>> of(const std::set<std::string>& devices,
+                                                    std::chrono::milliseconds age);
+  // Why Pods have to go that hold nothing that changes (MigStanding::beside).
+  std::map<cluster::ObjectKey, std::string> why(const MigStanding& leaving,
+                                                const gpu::Machine& machine) const;
+  // The GPU instances that containers hold. Empty where kubelet does not answer.
+  HeldInstances instances(const MigStates& states, const gpu::Machine& machine);
+  // Whether kubelet gives out none of these devices.
+  bool are_withheld(const std::set<std::string>& devices) const;
+
+ private:
+  Ports ports_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,75 @@
+#pragma once
+// Finds out what the state machine of the manager has to know (MigFacts): the Node, the layout that
+// is asked for, the hardware, who holds what, and whether kubelet offers the new layout. It changes
+// nothing. Used by the manager's thread; it waits for NVML, kubelet and the API server.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/mig/mig_clients.h"
+#include "agent/mig/mig_holders.h"
+#include "agent/mig/mig_machine.h"
+#include "agent/mig/mig_out_of_service.h"
+#include "agent/mig/mig_planner.h"
+#include "agent/mig/mig_progress.h"
+#include "agent/mig/mig_view.h"
+#include "cluster/node.h"
+#include "gpu/mig_control.h"
+
+namespace tranche::agent {
+
+// The Pods that the texts on the Node are about, as they were seen last.
+struct MigPods {
+  std::vector<cluster::ObjectKey> holders;        // of what leaves service, those with a name
+  std::map<cluster::ObjectKey, std::string> why;  // cluster::MigChange::why
+  OwnSelector own;                                // of this agent's Pod
+};
+
+class MigObserver {
+ public:
+  struct Options {
+    std::string config_file;  // of mig-parted; "": none
+    std::string own_pod;      // "namespace/name"; "": not known
+  };
+  // All outlive it.
+  struct Ports {
+    gpu::MigControl& control;
+    MigHolders::Ports holders;
+    std::function<Result<cluster::Node>()> node;  // kUnavailable: not known
+    const Clock& clock;
+    const Log& log;
+  };
+  MigObserver(Options options, const Ports& ports);
+
+  MigFacts observe(const MigProgress& progress, const MigLeaving& leaving,
+                   const std::shared_ptr<const MigView>& view);
+  // Before the first text about a change, so that it names the Pods: what the controller announces
+  // is made of it. Of a change that was named it does nothing.
+  void name_pods(const mig::Journal& journal, const MigLeaving& leaving, const MigView& view);
+  const MigPods& pods() const { return pods_; }
+
+  // See MigPlanner.
+  void forget_plan() { planner_.forget(); }
+
+ private:
+  void look_at_node(const MigProgress& progress, MigFacts& facts) const;
+  void look_at_change(const MigProgress& progress, const MigLeaving& leaving, const MigView& view,
+                      MigFacts& facts);
+  void look_at_clients(MigFacts& facts);
+  void note_pods(const mig::Journal& journal,
+                 const std::optional<std::vector<cluster::ObjectKey>>& holders,
+                 const MigLeaving& leaving, const MigView& view);
+
+  Options options_;
+  Ports ports_;
+  MigHolders holders_;
+  MigPlanner planner_;
+  MigPods pods_;
+  std::string named_;  // id of the change that pods_ is about; empty: none
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,53 @@
+#pragma once
+// What is out of service for the change under way. The manager's thread sets it, from the journal
+// and from what the GPUs have; the agent's loop reads standing() in each round and withholds it.
+//
+// standing() may be called from any thread, everything else from the manager's.
+
+#include <mutex>
+#include <optional>
+
+#include "agent/loop/state.h"
+#include "agent/mig/mig_beside.h"
+#include "agent/mig/mig_service.h"
+#include "agent/mig/mig_view.h"
+#include "gpu/machine.h"
+#include "mig/journal.h"
+
+namespace tranche::agent {
+
+// What leaves service for a change, and stays away until the change is over.
+struct MigLeaving {
+  MigStanding standing;
+  MigBeside beside;  // standing.beside and standing.mps are of it
+};
+
+class MigOutOfService {
+ public:
+  // A change begins, or one of an earlier agent is taken up. `states`: of its GPUs.
+  void begin(const mig::Journal& journal, const MigStates& states, const MigView& view);
+  // While Pods are drained the configuration may change, and with it who shares a control daemon.
+  void look_beside(const mig::Journal& journal, const MigView& view);
+  // The change is over.
+  void end() { leaving_ = {}; }
+
+  const MigLeaving& leaving() const { return leaving_; }
+
+  // From now on the loop withholds what the journal's phase takes out of service. True: that is
+  // something else than before.
+  bool serve(const std::optional<mig::Journal>& journal);
+  // What to withhold while the machine is as given.
+  MigStanding standing(const gpu::Machine& machine) const;
+
+ private:
+  MigStanding standing_in(const mig::Journal& journal) const;
+
+  MigLeaving leaving_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  MigStanding standing_;
+  std::optional<mig::Layout> awaited_;  // in service as soon as the driver lists it
+};
+
+}  // namespace tranche::agent

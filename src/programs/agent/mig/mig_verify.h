@@ -1,0 +1,18 @@
+#pragma once
+// Whether the new layout is in service: the driver lists its devices, the loop advertises them, MPS
+// serves again, and kubelet offers what the agent offers.
+
+#include "agent/mig/mig_beside.h"
+#include "agent/mig/mig_view.h"
+#include "base/result.h"
+#include "cluster/pod_resources.h"
+#include "mig/journal.h"
+
+namespace tranche::agent {
+
+// Errors: kFailedPrecondition says what is not in service; kUnavailable what has to come back
+// first (kubelet, a control daemon). Asks kubelet when everything else is in service.
+Result<void> verify(const mig::Journal& journal, const MigBeside& beside, const MigView& view,
+                    cluster::PodResources& kubelet);
+
+}  // namespace tranche::agent
