@@ -114,6 +114,10 @@ std::string render_reasons() {
     text += fmt::format("| `{}` | {} | {} | {} |\n", row.reason, row.objects,
                         row.warning ? "Warning" : "Normal", row.meaning);
   }
+  text += kDeviceHeader;
+  for (const auto& row : kDeviceReasons) {
+    text += fmt::format("| `{}` | {} | {} |\n", row.reason, row.status, row.meaning);
+  }
   return text;
 }
 

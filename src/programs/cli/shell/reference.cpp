@@ -26,11 +26,14 @@ std::string exit_code_table() {
          "`tranche-limit-hook` have the same codes.\n";
 }
 
-std::string lines_of(const Command& command, const Word* word, std::string_view program) {
+// Without what `said` has already.
+std::string lines_of(const Command& command, const Word* word, std::string_view program,
+                     std::string_view said = {}) {
   std::string text;
   for (const auto& example : examples_of(command, word)) {
-    text += fmt::format("{}    # {}\n    {}\n", text.empty() ? "\n" : "", example.what,
-                        shown(example, command, program));
+    const auto lines =
+        fmt::format("    # {}\n    {}\n", example.what, shown(example, command, program));
+    if (said.find(lines) == std::string_view::npos) text += (text.empty() ? "\n" : "") + lines;
   }
   return text;
 }
@@ -44,14 +47,13 @@ std::string usage_of(const Command& command, const Word* word) {
 
 std::string section(const Command& command) {
   const auto program = fmt::format("tranche {}", command.name);
-  auto text = fmt::format("\n### {}\n\n`{}`: {}.\n", command.name, usage_of(command, nullptr),
-                          command.summary);
-  text += lines_of(command, nullptr, program);
+  std::string words;
   for (const auto& word : command.words) {
-    text += fmt::format("\n`{}`: {}.\n", usage_of(command, &word), word.summary);
-    text += lines_of(command, &word, program);
+    words += fmt::format("\n`{}`: {}.\n", usage_of(command, &word), word.summary);
+    words += lines_of(command, &word, program);
   }
-  return text;
+  return fmt::format("\n### {}\n\n`{}`: {}.\n{}{}", command.name, usage_of(command, nullptr),
+                     command.summary, lines_of(command, nullptr, program, words), words);
 }
 
 }  // namespace

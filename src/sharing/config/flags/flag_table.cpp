@@ -14,10 +14,10 @@ constexpr std::array kPrograms = {
     FlagProgram{kUseAgent, "agent", "Agent",
                 "`tranche agent`, also called as `nvidia-device-plugin`"},
     FlagProgram{kDiscovery, "labels", "Feature labels",
-                "`tranche labels`, also called as `gpu-feature-discovery`, which alone knows "
+                "`tranche labels`, also called as `gpu-feature-discovery`, which alone takes "
                 "`--output` and `-o`"},
     FlagProgram{kUseConfigManager, "config-manager", "Configuration manager",
-                "called as `config-manager`"},
+                "the program called as `config-manager`"},
     FlagProgram{kUseController, "controller", "Controller", "`tranche controller`"},
     FlagProgram{kUseCleanup, "cleanup", "Cleanup", "`tranche cleanup`"},
     FlagProgram{kUseArbiter, "arbiter", "Arbiter", "`tranche arbiter`"},

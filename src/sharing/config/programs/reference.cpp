@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "config/file/fields.h"
 #include "config/flags/flag_table.h"
+#include "config/programs/flag_sections.h"
 
 namespace tranche::config {
 namespace {
@@ -38,7 +40,7 @@ std::string_view type_name(FlagType type) {
     case FlagType::kIntList:
       return "list of ints";
     case FlagType::kStringList:
-      return "string or list of strings";
+      return "list";
     case FlagType::kDuration:
       return "duration";
     case FlagType::kString:
@@ -55,52 +57,98 @@ std::string spellings(const FlagSpec& spec, unsigned uses) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string flags_of(const FlagProgram& program) {
-  const bool is_verb = program.name.find(' ') != std::string_view::npos;
-  std::string text = fmt::format(
-      "\n{} {}\n\nOf {}.\n\n"
-      "| flag | environment | file | type | default | what |\n|---|---|---|---|---|---|\n",
-      is_verb ? "###" : "##", program.title, program.names);
-  for (const auto& spec : flag_table()) {
-    if ((spec.uses & program.use) == 0) continue;
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", spellings(spec, program.use),
-                        code_list(spec.environment), code(spec.field), type_name(spec.type),
-                        code(spec.default_text), spec.help);
+std::string type_and_default(const FlagSpec& spec) {
+  const auto type = spec.type == FlagType::kString ? std::string_view() : type_name(spec.type);
+  const auto* between = type.empty() || spec.default_text.empty() ? "" : ", ";
+  return fmt::format("{}{}{}", type, between, code(spec.default_text));
+}
+
+// A column of a table; it is left out where no row has anything in it.
+struct Column {
+  std::string_view head;
+  std::vector<std::string> cells = {};
+};
+
+std::vector<Column> columns_of(const FlagSection& section) {
+  std::vector<Column> columns{{"flag"}, {"of"}, {"environment"}, {"file"}, {"default"}, {"what"}};
+
+  for (const auto* spec : section.flags) {
+    columns[0].cells.push_back(spellings(*spec, section.uses == 0 ? ~0U : section.uses));
+    columns[1].cells.push_back(users(*spec, section));
+    columns[2].cells.push_back(code_list(spec->environment));
+    columns[3].cells.push_back(code(spec->field));
+    columns[4].cells.push_back(type_and_default(*spec));
+    columns[5].cells.emplace_back(spec->help);
+  }
+  std::erase_if(columns, [](const Column& column) {
+    return std::ranges::all_of(column.cells, &std::string::empty);
+  });
+  return columns;
+}
+
+std::string table(const std::vector<Column>& columns) {
+  std::string text = "|";
+  for (const auto& column : columns) text += fmt::format(" {} |", column.head);
+  text += "\n|";
+  for (std::size_t i = 0; i < columns.size(); ++i) text += "---|";
+  text += "\n";
+  for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
+    text += "|";
+    for (const auto& column : columns) {
+      text += column.cells[row].empty() ? " |" : fmt::format(" {} |", column.cells[row]);
+    }
+    text += "\n";
   }
   return text;
 }
 
-std::string users(unsigned uses) {
-  std::vector<std::string_view> names;
-  for (const auto& program : flag_programs()) {
-    if ((uses & program.use) != 0) names.push_back(program.name);
+// The flags that each variable sets, linked to their tables.
+std::map<std::string_view, std::vector<std::string>> flags_by_variable() {
+  std::map<std::string_view, std::vector<std::string>> variables;
+  for (const auto& section : flag_sections()) {
+    for (const auto* spec : section.flags) {
+      for (const auto name : spec->environment) {
+        auto link = fmt::format("[`--{}`](flags.md#{})", spec->name, anchor_of(section));
+        auto& links = variables[name];
+        if (std::ranges::find(links, link) == links.end()) links.push_back(std::move(link));
+      }
+    }
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return variables;
 }
 
-// One line of the table of environment variables; `key` is for sorting.
-struct Row {
-  std::string_view key;
+// Keys that a flag sets, each with its flag; a key of two flags of one name stands once.
+std::string keys_of_flags() {
   std::string text;
-};
-
-std::string config_row(std::string_view path, std::string_view type, std::string_view default_text,
-                       std::string_view flag, std::string_view help) {
-  return fmt::format("| {} | {} | {} | {} | {} |\n", code(path), type, code(default_text),
-                     flag.empty() ? "" : fmt::format("`--{}`", flag), help);
+  std::vector<std::string_view> done;
+  for (const auto& section : flag_sections()) {
+    for (const auto* spec : section.flags) {
+      if (spec->field.empty() || std::ranges::find(done, spec->field) != done.end()) continue;
+      done.push_back(spec->field);
+      text += fmt::format("| `{}` | [`--{}`](flags.md#{}) |\n", spec->field, spec->name,
+                          anchor_of(section));
+    }
+  }
+  return text;
 }
 
-void add_fields(std::string_view part, std::vector<std::string_view>& done, std::string& text) {
-  for (const auto& spec : flag_table()) {
-    if (!spec.field.starts_with(part)) continue;
-    if (std::ranges::find(done, spec.field) != done.end()) continue;
-    done.push_back(spec.field);
-    text += config_row(spec.field, type_name(spec.type), spec.default_text, spec.name, spec.help);
-  }
+// Limits of one resource have the keys of limits in general, which stand once.
+bool is_said_in_general(std::string_view path) {
+  constexpr std::string_view kOfResource = "tranche.limits.resources[].";
+  if (!path.starts_with(kOfResource)) return false;
+  const auto general = fmt::format("tranche.limits.{}", path.substr(kOfResource.size()));
+  return std::ranges::find(file_only_fields(), general, &FieldSpec::path) !=
+         file_only_fields().end();
+}
+
+std::string keys_of_file() {
+  std::string text;
   for (const auto& field : file_only_fields()) {
-    if (!field.path.starts_with(part)) continue;
-    text += config_row(field.path, field.type, field.default_text, "", field.help);
+    if (is_said_in_general(field.path)) continue;
+    text += fmt::format("| `{}` | {} | {} | {} |\n", field.path, field.type,
+                        code(field.default_text), field.help);
   }
+  return text;
 }
 
 }  // namespace
@@ -109,58 +157,46 @@ std::string reference_flags() {
   std::string text = fmt::format(
       "# Flags\n\n{}"
       "A flag wins over its environment variable, that over the configuration file, that over the "
-      "default:\n[Configuration](../configuration.md) tells the rules. `--flag value`, "
-      "`--flag=value` and `-flag=value` are the same; a bool\nwithout a value is true. Lists are "
-      "written with commas or by repeating the flag.\n",
+      "default\n([configuration](../configuration.md)). `--flag value`, `--flag=value` and "
+      "`-flag=value` are the same; a bool\nwithout a value is true. Where a flag has two variables "
+      "the first that is set counts. A value is a string\nwhere no other type is named; a list is "
+      "written with commas or by repeating the flag, in the file as a string or a\nlist.\n",
       kNote);
-  std::string_view above;  // the command whose verbs these are
-  for (const auto& program : flag_programs()) {
-    const auto command = program.title.substr(0, program.title.find(' '));
-    const bool is_verb = program.name.find(' ') != std::string_view::npos;
-    if (is_verb && command != above) text += fmt::format("\n## {}\n", command);
-    above = is_verb ? command : std::string_view();
-    text += flags_of(program);
+  for (const auto& section : flag_sections()) {
+    text +=
+        fmt::format("\n## {}\n\n{}\n\n{}", section.title, section.of, table(columns_of(section)));
   }
   return text;
 }
 
 std::string reference_environment() {
-  std::vector<Row> rows;
-  for (const auto& spec : flag_table()) {
-    for (const auto name : spec.environment) {
-      auto row = fmt::format("| `{}` | `--{}` | {} | {} |\n", name, spec.name, users(spec.uses),
-                             spec.help);
-      rows.push_back({name, std::move(row)});
-    }
-  }
-  for (const auto& variable : environment_only()) {
-    rows.push_back(
-        {variable.name, fmt::format("| `{}` |  | agent | {} |\n", variable.name, variable.help)});
-  }
-  std::ranges::stable_sort(rows, {}, &Row::key);
   std::string text = fmt::format(
       "# Environment\n\n{}"
       "A variable counts when it is set, be it to nothing: then a string is empty, a bool false, a "
-      "list one empty\nstring, and a number or duration as if not set. Where a flag has two "
-      "variables the first that is set counts.\n\n"
-      "| variable | flag | of | what |\n|---|---|---|---|\n",
+      "list one empty\nstring, and a number or duration as if not set. What each means stands with "
+      "its [flag](flags.md).\n\n| variable of the agent, without a flag | what |\n|---|---|\n",
       kNote);
-  for (const auto& row : rows) text += row.text;
+  for (const auto& variable : environment_only()) {
+    text += fmt::format("| `{}` | {} |\n", variable.name, variable.help);
+  }
+  text += "\n| variable | flag |\n|---|---|\n";
+  for (const auto& [name, flags] : flags_by_variable()) {
+    text += fmt::format("| `{}` | {} |\n", name, fmt::join(flags, ", "));
+  }
   return text;
 }
 
 std::string reference_config_file() {
-  std::string text = fmt::format(
+  return fmt::format(
       "# Configuration file\n\n{}"
       "YAML or JSON. Keys match without case, but for those inside `timeSlicing`, `mps` and the "
-      "entries of `resources`.\n[Configuration](../configuration.md) tells what comes of them.\n\n"
-      "| key | type | default | flag | what |\n|---|---|---|---|---|\n",
-      kNote);
-  std::vector<std::string_view> done;
-  for (const auto* part : {"version", "flags.", "resources.", "sharing.", "imex.", "tranche."}) {
-    add_fields(part, done, text);
-  }
-  return text;
+      "items of `resources`.\n[Configuration](../configuration.md) tells what comes of them.\n\n"
+      "## Keys that a flag sets, too\n\nType, default and meaning stand with the flag.\n\n"
+      "| key | flag |\n|---|---|\n{}\n"
+      "## Keys of the file alone\n\nAn item of `tranche.limits.resources` takes every key of "
+      "`tranche.limits` but `resources`, for that resource.\nWhat it leaves out is as in "
+      "general.\n\n| key | type | default | what |\n|---|---|---|---|\n{}",
+      kNote, keys_of_flags(), keys_of_file());
 }
 
 }  // namespace tranche::config
