@@ -89,22 +89,6 @@ def test_pages_that_any_file_names_are_there():
     assert not faults, "\n".join(faults)
 
 
-SOURCES = re.compile(r"`((?:[\w.-]+/)+[\w-]+\.(?:h|cpp|c|py|sh|def|S|yaml|json))`")
-GENERATED = ("build/", "root/", "/")
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_files_that_a_page_names_are_there(page):
-    """`room/file.h` and the like: a file that moved takes its mention along."""
-    places = (ROOT, *(ROOT / "src").iterdir(), ROOT / "sim", ROOT / "tests")
-    missing = [
-        name
-        for name in SOURCES.findall(page.read_text())
-        if not name.startswith(GENERATED) and not any((p / name).exists() for p in places)
-    ]
-    assert not missing
-
-
 def test_index_names_every_page():
     index = ROOT / "docs" / "README.md"
     named = {

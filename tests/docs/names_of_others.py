@@ -1,0 +1,58 @@
+"""Names that pages mention and that are neither ours nor in our sources: whose they are, so that a
+misspelt name of ours finds no place here. A flag counts only after its program."""
+
+FLAGS = {
+    "kubectl": {
+        "--all", "--command", "--dry-run", "--field-selector", "--for", "--force", "--format",
+        "--grace-period", "--help", "--image", "--kubeconfig", "--overrides", "--overwrite",
+        "--previous", "--restart", "--rm", "--server-side", "--sort-by", "--tail", "--timeout",
+        "--type",
+    },
+    "helm": {
+        "--api-versions", "--create-namespace", "--namespace", "--no-hooks", "--reuse-values",
+        "--set", "--set-file", "--timeout", "--wait",
+    },
+    "nvidia-smi": {"--format", "--get", "--gpu-reset", "--query-gpu", "--set-timeslice"},
+    "nvidia-mig-parted": {"--hooks-file", "--skip-reset"},
+    "nvidia-cuda-mps-control": {"--multiuser"},
+    "cmake": {"--build", "--preset", "--target"},
+    "sha256sum": {"--check"},
+    "dpkg": {"--add-architecture"},
+    "ld.so": {"--list"},
+    "docker": {"--build-arg", "--platform"},
+    "ctr": {"--all-platforms"},
+    "bwrap": {"--die-with-parent"},
+    "az": {"--gpu-driver", "--gpu-instance-profile"},
+    "eksctl": {"--install-nvidia-plugin"},
+    "a flag": {"--flag"},  # the word itself, where a page shows how flags are written
+}
+PATHS = {
+    "/home/kubernetes/bin/nvidia": "Google's driver installer",
+    "/home/kubernetes/bin/nvidia/toolkit/nvidia-cdi-hook": "the GPU operator on Google's nodes",
+    "/var/lib/google": "Google's nodes",
+    "/var/lib/google/tranche": "Google's nodes",
+    "/x86_64-bottlerocket-linux-gnu/sys-root": "Bottlerocket",
+    "/tmp/kubernetes": "a folder of the reader's",
+    "sys/devices/pci*/*/*": "the kernel's",
+    "nlohmann/json.hpp": "a header of the library",
+    "shared/server.log": "NVIDIA's log below an MPS resource called shared",
+}
+# What stands before the slash of KIND/NAME, as kubectl, quotas and Kubernetes' rights write it.
+KINDS = {"pod", "deployment", "daemonset", "claim", "nodes", "count", "shop", "job"}
+LABELS = {
+    "nvidia.com/cc.mode": "NVIDIA's confidential-computing manager",
+    "nvidia.com/gpu-driver-upgrade-state": "the GPU operator",
+    "nvidia.com/gpu.workload.config": "the GPU operator",
+}
+WORDS = {
+    "ContainerCreating": "kubelet",
+    "CrashLoopBackOff": "kubelet",
+    "FailedPrepareDynamicResources": "kubelet",
+    "NodeFeatureDiscovery": "the node feature discovery operator",
+    "PascalCase": "a manner of writing",
+    "MIG_MONITOR_DEVICES": "NVIDIA's container runtime",
+    "WITH_REBOOT": "NVIDIA's MIG manager",
+    "RTLD_DEEPBIND": "the C library",
+    "DCGM_FI_DEV_FB_USED": "DCGM",
+    "DCGM_FI_DEV_GPU_UTIL": "DCGM",
+}
