@@ -97,7 +97,7 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .path = PathKind::kFile,
      .path_word = "none",
      .help = "libtranche-limit.so, which containers with limits are given (tranche.limits of the "
-             "configuration); empty: ../lib/libtranche-limit.so beside this program's folder; "
+             "configuration); empty: ../lib/libtranche-limit.so next to this program's folder; "
              "none: no arbiter runs here, so nothing that has limits is offered"},
     {.name = "arbiter-state-dir",
      .environment = kNames<"TRANCHE_ARBITER_STATE_DIR">,
