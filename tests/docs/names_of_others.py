@@ -5,7 +5,7 @@ FLAGS = {
     "kubectl": {
         "--all", "--command", "--dry-run", "--field-selector", "--for", "--force", "--format",
         "--grace-period", "--help", "--image", "--kubeconfig", "--overrides", "--overwrite",
-        "--previous", "--restart", "--rm", "--server-side", "--sort-by", "--tail", "--timeout",
+        "--previous", "--restart", "--rm", "--sort-by", "--tail", "--timeout",
         "--type",
     },
     "helm": {
