@@ -18,10 +18,8 @@ FLAGS = {
     "cmake": {"--build", "--preset", "--target"},
     "sha256sum": {"--check"},
     "dpkg": {"--add-architecture"},
-    "ld.so": {"--list"},
     "docker": {"--build-arg", "--platform"},
     "ctr": {"--all-platforms"},
-    "bwrap": {"--die-with-parent"},
     "az": {"--gpu-driver", "--gpu-instance-profile"},
     "eksctl": {"--install-nvidia-plugin"},
     "a flag": {"--flag"},  # the word itself, where a page shows how flags are written

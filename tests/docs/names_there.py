@@ -159,6 +159,17 @@ def of_tranche(arguments):
     return (own if " " in " ".join(found) else every) | {"--help", "--version"}
 
 
+def has_command(name):
+    """"tranche limit set": a command, and where it has words one of them."""
+    command, *word = name.removeprefix("tranche ").split()
+    if command in ("help", "reference"):
+        return True
+    words_of_it = {n.split()[1] for n in flags_of_commands() if n.startswith(f"{command} ")}
+    if command == "completion" or not words_of_it or not word:
+        return command in flags_of_commands()
+    return word[0] in words_of_it or word[0] == "help"
+
+
 def flags_of(command):
     """The flags of the program that a command begins with; None where it begins with none known."""
     name, *arguments = command.split() or [""]
@@ -222,6 +233,8 @@ def has(kind, name, command):
     """Whether what a page names (page_names.names) is there."""
     if kind == "flag":
         return has_flag(name, command)
+    if kind == "command":
+        return has_command(name)
     if kind == "path":
         return is_key(name) or has_path(name)
     if kind == "label":

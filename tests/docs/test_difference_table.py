@@ -53,7 +53,7 @@ def test_each_row_has_a_name_of_its_own_and_both_sides():
     assert [name for name in names if not NAME.fullmatch(name)] == []
     assert [name for name, count in collections.Counter(names).items() if count > 1] == []
     for row in ROWS:
-        assert len(row) == 4, f"{row[0]}: {len(row)} cells"
+        assert len(row) == 3, f"{row[0]}: {len(row)} cells"
         assert row[1] and row[2] and row[1] != row[2], row[0]
 
 

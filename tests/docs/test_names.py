@@ -1,4 +1,4 @@
-"""What the pages name in code is there: paths, flags of the program that takes them, labels and
+"""What the pages name in code is there: paths, commands, flags of the program that takes them, labels and
 annotations, environment variables, reasons and other words, metrics."""
 
 import names_of_others
@@ -8,7 +8,7 @@ import pytest
 
 PAGES = [name for name in names_there.tracked() if name.endswith(".md")]
 # A plan names what is to come and what is gone.
-NOT_THERE_YET = {"docs/roadmap.md": ("word", "flag")}
+NOT_THERE_YET = {"docs/roadmap.md": ("command", "flag", "word")}
 
 
 def missing(text, but=()):
@@ -29,7 +29,7 @@ def test_what_a_page_names_is_there(page):
 def test_pages_name_something_of_each_kind():
     named = {name[1] for page in PAGES for name in
              page_names.names((names_there.ROOT / page).read_text())}
-    assert named == {"flag", "label", "metric", "path", "variable", "word"}
+    assert named == {"command", "flag", "label", "metric", "path", "variable", "word"}
 
 
 # A wrong name, planted in each form in which pages write it.
@@ -42,6 +42,8 @@ def test_pages_name_something_of_each_kind():
         ("the file `/var/lib/tranche/grantz`", "path", "/var/lib/tranche/grantz"),
         ("the file `<state>/grants/grantz.jsonl`", "path", "<state>/grants/grantz.jsonl"),
         ("text\n\n    cat deploy/daemonsets.yaml\n", "path", "deploy/daemonsets.yaml"),
+        ("run `tranche survey`", "command", "tranche survey"),
+        ("text\n\n    kubectl tranche layout draw\n", "command", "tranche layout draw"),
         ("the flag `--mig-manger`", "flag", "--mig-manger"),
         ("`tranche limit set POD --model x`", "flag", "--model"),
         ("`kubectl tranche limit get POD --memory`", "flag", "--memory"),
@@ -70,7 +72,7 @@ def test_a_wrong_name_is_found(text, kind, name):
         "`src/sharing/offer/offer.h`, `offer/offer.h`, `sharing/`, `tests/data/*/README.md`",
         "`<state>/grants/grants.jsonl`, `/var/lib/tranche`, `build/bin/tranche`, `claim/NAME`",
         "`tranche limit set POD --memory 8Gi`, `kubectl tranche limit list --help`",
-        "`kubectl -n NS exec POD -- tranche agent --check=ready`",
+        "`kubectl -n NS exec POD -- tranche agent --check=ready`, `tranche lint claim.yaml`",
         "`gpu-feature-discovery --oneshot --output=`, `build/bin/tranche-load --mechanisms`",
         "`kubectl label node NODE tranche.dev/mig-change-`, `nvidia.com/mig-1g.5gb`",
         "`tranche.dev/gpu-memory.<container>`, `tranche.dev/...`",

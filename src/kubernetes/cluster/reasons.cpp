@@ -55,29 +55,27 @@ constexpr std::string_view kHeader = R"(# Conditions and Events
 <!-- Made from src/kubernetes/cluster/reasons.def; a test keeps it so. -->
 
 What `kubectl describe` shows of Tranche. Each change of a condition is also an Event with the condition's reason.
-What to check and do about each: [runbook](../runbook.md#conditions).
+What to do: [runbook](../runbook.md#conditions).
 
     kubectl get events -A --field-selector reportingComponent=tranche.dev/agent
     kubectl get events -A --field-selector reportingComponent=tranche.dev/controller
 
-## Conditions
+## Conditions and their reasons
 
-| condition | of | True means |
+A row in bold is a condition, with what its True means; its reasons stand below it. `TrancheGrantsStored`,
+`TrancheDevicesFree`, `TrancheArbiterRuns` and `TrancheMigPlanned` appear when they are False for the first time.
+
+| condition, reason | status | meaning |
 |---|---|---|
-)";
-
-constexpr std::string_view kReasonHeader = R"(
-## Reasons of conditions
-
-| reason | condition | status | meaning |
-|---|---|---|---|
 )";
 
 constexpr std::string_view kEventHeader = R"(
 ## Events
 
-| reason | about | type | meaning |
-|---|---|---|---|
+Of type Warning, but where it says Normal.
+
+| reason | about | meaning |
+|---|---|---|
 )";
 
 constexpr std::string_view kDeviceHeader = R"(
@@ -101,18 +99,18 @@ std::span<const DeviceReasonDoc> device_reason_table() { return kDeviceReasons; 
 
 std::string render_reasons() {
   std::string text(kHeader);
-  for (const auto& row : kConditions) {
-    text += fmt::format("| `{}` | {} | {} |\n", row.type, row.object, row.meaning);
-  }
-  text += kReasonHeader;
-  for (const auto& row : kConditionReasons) {
-    text += fmt::format("| `{}` | `{}` | {} | {} |\n", row.reason, row.condition, row.status,
-                        row.meaning);
+  for (const auto& condition : kConditions) {
+    text += fmt::format("| **`{}`** of {} | True | {} |\n", condition.type, condition.object,
+                        condition.meaning);
+    for (const auto& row : kConditionReasons) {
+      if (row.condition != condition.type) continue;
+      text += fmt::format("| `{}` | {} | {} |\n", row.reason, row.status, row.meaning);
+    }
   }
   text += kEventHeader;
   for (const auto& row : kEvents) {
-    text += fmt::format("| `{}` | {} | {} | {} |\n", row.reason, row.objects,
-                        row.warning ? "Warning" : "Normal", row.meaning);
+    text += fmt::format("| `{}` | {}{} | {} |\n", row.reason, row.objects,
+                        row.warning ? "" : " (Normal)", row.meaning);
   }
   text += kDeviceHeader;
   for (const auto& row : kDeviceReasons) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 namespace tranche::labels {
 namespace {
@@ -13,8 +15,8 @@ constexpr std::string_view kProfile = "nvidia.com/mig-<profile>";
 constexpr std::string_view kResource = "tranche.dev/<resource>";
 constexpr std::string_view kOurPrefix = "tranche.dev/";
 constexpr std::string_view kLimited = "the agent offers the resource with limits";
-constexpr std::string_view kSingle = "migStrategy single, valid layout";
-constexpr std::string_view kMixed = "migStrategy mixed, once per profile";
+constexpr std::string_view kSingle = "with migStrategy single and a valid layout";
+constexpr std::string_view kMixed = "with migStrategy mixed, once per profile";
 constexpr std::string_view kVgpu = "in a virtual machine with a vGPU";
 
 constexpr auto kTable = std::to_array<LabelDoc>({
@@ -109,10 +111,33 @@ constexpr std::string_view kHeader = R"(# Node labels
 The keys and values are those of NVIDIA's GPU feature discovery; those that begin with `tranche.dev/` are ours. [Labels](../labels.md)
 tells how they come to the node and how sharing changes them. `<profile>` is a MIG profile with `.` for `+`: `1g.5gb`, `1g.5gb.me`;
 `<resource>` is a resource's name without `nvidia.com/`: `gpu`, `gpu.shared`.
-
-| label | value | present |
-|---|---|---|
 )";
+
+std::string_view when_of(const LabelDoc& row) {
+  return row.when.empty() ? std::string_view("with a GPU") : row.when;
+}
+
+// A table of those that are present when this holds.
+std::string present(std::string_view when) {
+  auto page = fmt::format("\nPresent {}:\n\n| label | value |\n|---|---|\n", when);
+  for (const auto& row : kTable) {
+    if (when_of(row) == when) page += fmt::format("| `{}` | {} |\n", row.key, row.value);
+  }
+  return page;
+}
+
+bool is_usual(const LabelDoc& row) {
+  return std::ranges::count(kTable, when_of(row), when_of) >= 5;
+}
+
+std::string rarely_present() {
+  std::string page = "\nOthers:\n\n| label | value | present |\n|---|---|---|\n";
+  for (const auto& row : kTable) {
+    if (is_usual(row)) continue;
+    page += fmt::format("| `{}` | {} | {} |\n", row.key, row.value, row.when);
+  }
+  return page;
+}
 
 }  // namespace
 
@@ -135,11 +160,13 @@ const LabelDoc* find_label(std::string_view key) {
 
 std::string render_reference() {
   std::string page(kHeader);
+  std::vector<std::string_view> done;
   for (const auto& row : kTable) {
-    page += fmt::format("| `{}` | {} | {} |\n", row.key, row.value,
-                        row.when.empty() ? "with a GPU" : row.when);
+    if (!is_usual(row) || std::ranges::find(done, when_of(row)) != done.end()) continue;
+    done.push_back(when_of(row));
+    page += present(when_of(row));
   }
-  return page;
+  return page + rarely_present();
 }
 
 }  // namespace tranche::labels

@@ -13,9 +13,8 @@ namespace {
 constexpr std::string_view kHead =
     "# Commands\n\n"
     "<!-- Made from the tables of src/programs/cli; a test keeps it so. -->\n\n"
-    "`tranche help COMMAND`, or `--help` after a command or a word of it, says the same in a "
-    "terminal. As a\nplugin of kubectl the program is `kubectl tranche`. [Flags](flags.md) has "
-    "every flag.\n";
+    "`tranche help COMMAND`, or `--help` after a command or a word of it, has more examples. As a "
+    "plugin of kubectl\nthe program is `kubectl tranche`. [Flags](flags.md) has every flag.\n";
 
 std::string exit_code_table() {
   std::string text = "\n## Exit codes\n\n| code | says |\n|---|---|\n";
@@ -26,14 +25,14 @@ std::string exit_code_table() {
          "`tranche-limit-hook` have the same codes.\n";
 }
 
-// Without what `said` has already.
+// The first `count` examples; help and the manual page have all.
 std::string lines_of(const Command& command, const Word* word, std::string_view program,
-                     std::string_view said = {}) {
+                     std::size_t count) {
   std::string text;
   for (const auto& example : examples_of(command, word)) {
-    const auto lines =
-        fmt::format("    # {}\n    {}\n", example.what, shown(example, command, program));
-    if (said.find(lines) == std::string_view::npos) text += (text.empty() ? "\n" : "") + lines;
+    if (count-- == 0) break;
+    text += fmt::format("{}    # {}\n    {}\n", text.empty() ? "\n" : "", example.what,
+                        shown(example, command, program));
   }
   return text;
 }
@@ -47,13 +46,16 @@ std::string usage_of(const Command& command, const Word* word) {
 
 std::string section(const Command& command) {
   const auto program = fmt::format("tranche {}", command.name);
+  const auto head = fmt::format("\n### {}\n\n`{}`: {}.\n", command.name, usage_of(command, nullptr),
+                                command.summary);
+  if (command.words.empty()) return head + lines_of(command, nullptr, program, 2);
   std::string words;
   for (const auto& word : command.words) {
     words += fmt::format("\n`{}`: {}.\n", usage_of(command, &word), word.summary);
-    words += lines_of(command, &word, program);
+    words += lines_of(command, &word, program, 1);
   }
-  return fmt::format("\n### {}\n\n`{}`: {}.\n{}{}", command.name, usage_of(command, nullptr),
-                     command.summary, lines_of(command, nullptr, program, words), words);
+  const auto own = lines_of(command, nullptr, program, 1);
+  return head + (words.find(own) == std::string::npos ? own : "") + words;
 }
 
 }  // namespace
@@ -69,8 +71,8 @@ std::string reference_commands() {
   }
   text += "\n## Called by NVIDIA's names\n\nWith the flags and exit codes of NVIDIA's programs:\n";
   for (const auto& part : parts()) {
-    text +=
-        fmt::format("\n`{}`: {}.\n{}", part.name, part.summary, lines_of(part, nullptr, part.name));
+    text += fmt::format("\n`{}`: {}.\n{}", part.name, part.summary,
+                        lines_of(part, nullptr, part.name, 1));
   }
   return text + exit_code_table();
 }

@@ -13,9 +13,8 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .uses = kNode | kUseCleanup | kUseMpsControl},
     {.name = "config-map",
      .environment = kNames<"CONFIG_MAP">,
-     .help =
-         "take the configuration from this ConfigMap, [NAMESPACE/]NAME, through the API server, "
-         "the key chosen by --node-label; a change takes effect at once",
+     .help = "take the configuration from this ConfigMap, [NAMESPACE/]NAME, the key "
+             "chosen by --node-label",
      .uses = kUseAgent | kUseCleanup | kUseMpsControl},
     {.name = "node-label",
      .environment = kNames<"NODE_LABEL">,
@@ -39,8 +38,8 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .environment = kNames<"LABEL_OUTPUT">,
      .default_text = "auto",
      .choices = kNames<"auto", "file", "nodefeature", "node">,
-     .help = "where feature labels go: file (--output-file), nodefeature (an object for node "
-             "feature discovery), node (the Node itself), or auto (nodefeature when "
+     .help = "where feature labels go: file (--output-file), nodefeature (an "
+             "object), node (the Node itself), or auto (nodefeature when "
              "--use-node-feature-api is set, else file)",
      .uses = kUseAgent | kUseCleanup},
     {.name = "check",
@@ -57,9 +56,9 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .environment = kNames<"TRANCHE_TRUSTED_FOLDERS">,
      .type = FlagType::kStringList,
      .default_text = "/usr/bin,/usr/local/nvidia,/opt/nvidia,/run/nvidia/driver",
-     .help = "folders on the host, written by its root alone, in which the configuration's "
-             "nvidiaCTKPath, nvidiaDriverRoot, nvidiaDevRoot, containerDriverRoot, mpsRoot, "
-             "outputFile and machineTypeFile may lie; flags and environment are free",
+     .help = "folders on the host, written by its root alone, in which the programs, "
+             "roots and files of a configuration may lie; flags and environment are "
+             "free",
      .uses = kNode | kUseCleanup | kUseMpsControl},
     {.name = "kubelet-root",
      .environment = kNames<"TRANCHE_KUBELET_ROOT">,
@@ -88,28 +87,28 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .uses = kUseAgent | kUseCleanup},
     {.name = "release",
      .environment = kNames<"TRANCHE_RELEASE">,
-     .help = "the release that this agent belongs to, NAMESPACE/NAME: between two of its Pods no "
-             "other release's agent serves the node, and its cleanup clears nothing of another's; "
-             "empty: none",
+     .help = "the release that this agent belongs to, NAMESPACE/NAME; no other "
+             "release's agent serves the node, and its cleanup clears nothing of "
+             "another's",
      .uses = kUseAgent | kUseCleanup},
     {.name = "limit-library",
      .environment = kNames<"TRANCHE_LIMIT_LIBRARY">,
      .path = PathKind::kFile,
      .path_word = "none",
-     .help = "libtranche-limit.so, which containers with limits are given (tranche.limits of the "
-             "configuration); empty: ../lib/libtranche-limit.so next to this program's folder; "
-             "none: no arbiter runs here, so nothing that has limits is offered"},
+     .help = "libtranche-limit.so, which containers with limits are given; empty: "
+             "the one in ../lib; none: no arbiter runs here, so nothing that has "
+             "limits is offered"},
     {.name = "arbiter-state-dir",
      .environment = kNames<"TRANCHE_ARBITER_STATE_DIR">,
      .path = PathKind::kFolder,
-     .help = "the arbiter's --state-dir: what it finds there becomes Events on the Node and the "
-             "Pods; empty: it is in the arbiter's log alone"},
+     .help = "the arbiter's --state-dir: what it finds becomes Events; empty: it is "
+             "in the arbiter's log alone"},
     {.name = "ask-evictions",
      .environment = kNames<"TRANCHE_ASK_EVICTIONS">,
      .type = FlagType::kBool,
      .default_text = "false",
-     .help = "a controller runs with --evict-unregistered: ask it to evict Pods that use a limited "
-             "device past the limiter, where the configuration says unregistered: evict"},
+     .help = "a controller runs with --evict-unregistered: ask it to evict Pods "
+             "where the configuration says unregistered: evict"},
     {.name = "host-root",
      .environment = kNames<"TRANCHE_HOST_ROOT">,
      .default_text = "/",
@@ -142,8 +141,9 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .environment = kNames<"TRANCHE_GRANTS_INTERVAL">,
      .type = FlagType::kDuration,
      .default_text = "30s",
-     .help = "time between two rounds in which grants are dropped that nobody holds any more, and "
-             "written that could not be; a grant goes when two rounds agree"},
+     .help = "time between two rounds that drop grants which nobody holds any more, "
+             "and write those that the disk refused; a grant goes when two rounds "
+             "agree"},
     {.name = "mig-manager",
      .environment = kNames<"MIG_MANAGER", "TRANCHE_MIG_MANAGER">,
      .type = FlagType::kBool,
@@ -153,21 +153,21 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
     {.name = "mig-config-file",
      .environment = kNames<"MIG_CONFIG_FILE", "TRANCHE_MIG_CONFIG_FILE">,
      .path = PathKind::kFile,
-     .help = "layouts for --mig-manager, a file of nvidia-mig-parted (v1); what it lacks, and "
-             "without it, the default layouts of this machine (all-balanced, all-1g.10gb, ...)"},
+     .help = "layouts for --mig-manager, a file of nvidia-mig-parted (v1); what it "
+             "lacks are the default layouts of this machine (all-balanced, ...)"},
     {.name = "mig-drain-timeout",
      .environment = kNames<"MIG_DRAIN_TIMEOUT", "TRANCHE_MIG_DRAIN_TIMEOUT">,
      .type = FlagType::kDuration,
      .default_text = "5m",
-     .help = "how long Pods that hold what leaves service have to end before a change of the MIG "
-             "layout is given up"},
+     .help = "how long Pods that hold what leaves service have to end before a MIG "
+             "change is given up"},
     {.name = "mig-ask-controller",
      .environment = kNames<"MIG_ASK_CONTROLLER", "TRANCHE_MIG_ASK_CONTROLLER">,
      .type = FlagType::kBool,
      .default_text = "true",
-     .help = "a controller may run that cordons the node and evicts Pods: wait a minute for its "
-             "answer; false: a MIG layout is changed at once where nobody holds what leaves "
-             "service, and else refused"},
+     .help = "wait a minute for a controller, which cordons the node and evicts "
+             "Pods; false: change a MIG layout at once where nobody holds what "
+             "leaves service, else refuse it"},
     {.name = "dra",
      .environment = kNames<"TRANCHE_DRA">,
      .type = FlagType::kBool,
@@ -178,22 +178,20 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
     {.name = "dra-driver-name",
      .environment = kNames<"TRANCHE_DRA_DRIVER_NAME">,
      .default_text = kDefaultDraDriver,
-     .help = "the DRA driver's name; DeviceClasses select by it, and claims of shares of GPUs name "
-             "its attributes; the same for agents and controller",
+     .help = "the DRA driver's name, the same for agents and controller; "
+             "DeviceClasses and claims name it",
      .uses = kUseAgent | kUseController},
     {.name = "dra-evict-after",
      .environment = kNames<"TRANCHE_DRA_EVICT_AFTER">,
      .default_text = "never",
-     .help =
-         "how long a device has to be unhealthy until Pods with a claim on it are evicted (taint "
-         "NoExecute), or never; claims may tolerate it"},
+     .help = "how long a device is unhealthy until Pods with a claim on it are "
+             "evicted (taint NoExecute), or never"},
     {.name = "dra-dynamic-mig",
      .environment = kNames<"TRANCHE_DRA_DYNAMIC_MIG">,
      .type = FlagType::kBool,
      .default_text = "false",
-     .help = "make MIG instances for claims and remove them after (with --dra), on GPUs whose MIG "
-             "mode is on or changes without a reset, where the Node names no MIG layout; needs "
-             "root"},
+     .help = "make MIG instances for claims and remove them after (with --dra); "
+             "needs root"},
     {.name = "kubelet-plugins-directory-path",
      .environment = kNames<"KUBELET_PLUGINS_DIRECTORY_PATH">,
      .path = PathKind::kFolder,

@@ -17,8 +17,8 @@ constexpr auto kCleanupFlags = std::to_array<FlagSpec>({
      .help = "for a probe: end with 0 if the one that stays here has cleared this node",
      .uses = kUseCleanup},
     {.name = "daemonset",
-     .help = "do not clear this node, but change this DaemonSet, NAMESPACE/NAME, by --patch and "
-             "wait until all its Pods are new and ready",
+     .help = "change this DaemonSet, NAMESPACE/NAME, by --patch and wait until all "
+             "its Pods are new and ready",
      .uses = kUseCleanup},
     {.name = "patch",
      .help = "strategic merge patch for --daemonset, as JSON",

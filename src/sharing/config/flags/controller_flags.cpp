@@ -13,16 +13,14 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .uses = kUseController},
     {.name = "config-map-out",
      .environment = kNames<"CONFIG_MAP_OUT">,
-     .help = "ConfigMap that the agents follow (their --config-map): it is made to hold what the "
-             "ClusterPolicy asks for (required, but with --evict-unregistered, --mig-changes, "
+     .help = "ConfigMap that the agents follow, made to hold what the ClusterPolicy "
+             "asks for (required, but with --evict-unregistered, --mig-changes, "
              "--mig-pools or --fractions: empty follows no ClusterPolicy)",
      .uses = kUseController},
     {.name = "agents",
      .environment = kNames<"TRANCHE_AGENTS">,
-     .help =
-         "the agents' DaemonSet, in --namespace: a ClusterPolicy counts as applied while a node "
-         "of it serves (a ready Pod, and no condition TrancheServing that says otherwise); empty: "
-         "whether agents serve is not looked at",
+     .help = "the agents' DaemonSet, in --namespace: a ClusterPolicy counts as "
+             "applied while a node of it serves; empty: always",
      .uses = kUseController},
     {.name = "evict-unregistered",
      .environment = kNames<"TRANCHE_EVICT_UNREGISTERED">,
@@ -39,22 +37,22 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .uses = kUseController},
     {.name = "mig-pools",
      .environment = kNames<"TRANCHE_MIG_POOLS">,
-     .help = "ConfigMap of --namespace whose key pools.yaml names MIG layouts for pools of nodes; "
-             "their nodes get them one after the other; empty: there are none",
+     .help = "ConfigMap of --namespace whose key pools.yaml names MIG layouts for "
+             "pools of nodes",
      .uses = kUseController},
     {.name = "fractions",
      .environment = kNames<"TRANCHE_FRACTIONS">,
      .type = FlagType::kBool,
      .default_text = "false",
-     .help = "serve the admission webhook that turns fractions of nvidia.com/gpu into claims, keep "
-             "its certificates and the ResourceClaimTemplates of the shares",
+     .help = "serve the admission webhook that turns fractions of nvidia.com/gpu "
+             "into claims",
      .uses = kUseController},
     {.name = "fractions-models",
      .environment = kNames<"TRANCHE_FRACTIONS_MODELS">,
      .type = FlagType::kStringList,
-     .help = "models of GPUs on nodes in mode dra that are to come (an autoscaler's), with the Mi "
-             "that the shares of one may have together: \"NVIDIA L20=45476,Tesla T4=14917\"; "
-             "fractions are claims for them before there is such a node",
+     .help = "models of GPUs that an autoscaler will add, with the Mi that the "
+             "shares of one may have together: \"NVIDIA L20=45476,Tesla T4=14917\"; "
+             "fractions are claims before there is such a node",
      .uses = kUseController},
     {.name = "fractions-quota",
      .environment = kNames<"TRANCHE_FRACTIONS_QUOTA">,
@@ -98,8 +96,8 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .environment = kNames<"TRANCHE_WEBHOOK_CERTIFICATE_LIFE">,
      .type = FlagType::kDuration,
      .default_text = "2160h",
-     .help = "how long a certificate of the webhook is valid; it is replaced after two thirds of "
-             "that, and its authority lives four times as long",
+     .help = "how long a certificate of the webhook is valid; it is replaced after "
+             "two thirds, and its authority lives four times as long",
      .uses = kUseController},
     {.name = "leader-elect",
      .environment = kNames<"LEADER_ELECT">,

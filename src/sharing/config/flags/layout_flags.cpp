@@ -89,8 +89,8 @@ constexpr auto kLayoutFlags = std::to_array<FlagSpec>({
     {.name = "mps-dir",
      .environment = kNames<"TRANCHE_MPS_DIR">,
      .path = PathKind::kFolder,
-     .help = "where the folder of the MPS control daemons is, which make way for a change of the "
-             "MIG mode; empty: /mps, or where there is none /run/nvidia/mps",
+     .help = "folder of the MPS control daemons, which make way for a change of the "
+             "MIG mode; empty: /mps, else /run/nvidia/mps",
      .uses = kUseLayoutApply},
     {.name = "config-label",
      .aliases = kNames<"l">,

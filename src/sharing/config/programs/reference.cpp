@@ -69,16 +69,20 @@ struct Column {
   std::vector<std::string> cells = {};
 };
 
-std::vector<Column> columns_of(const FlagSection& section) {
-  std::vector<Column> columns{{"flag"}, {"of"}, {"environment"}, {"file"}, {"default"}, {"what"}};
+// The variables and the key of the file that set the same: MIG_STRATEGY, flags.migStrategy.
+std::string other_names(const FlagSpec& spec) {
+  const auto* between = spec.environment.empty() || spec.field.empty() ? "" : ", ";
+  return fmt::format("{}{}{}", code_list(spec.environment), between, code(spec.field));
+}
 
+std::vector<Column> columns_of(const FlagSection& section) {
+  std::vector<Column> columns{{"flag"}, {"of"}, {"variable, key"}, {"default"}, {"what"}};
   for (const auto* spec : section.flags) {
     columns[0].cells.push_back(spellings(*spec, section.uses == 0 ? ~0U : section.uses));
     columns[1].cells.push_back(users(*spec, section));
-    columns[2].cells.push_back(code_list(spec->environment));
-    columns[3].cells.push_back(code(spec->field));
-    columns[4].cells.push_back(type_and_default(*spec));
-    columns[5].cells.emplace_back(spec->help);
+    columns[2].cells.push_back(other_names(*spec));
+    columns[3].cells.push_back(type_and_default(*spec));
+    columns[4].cells.emplace_back(spec->help);
   }
   std::erase_if(columns, [](const Column& column) {
     return std::ranges::all_of(column.cells, &std::string::empty);
@@ -125,7 +129,7 @@ std::string keys_of_flags() {
     for (const auto* spec : section.flags) {
       if (spec->field.empty() || std::ranges::find(done, spec->field) != done.end()) continue;
       done.push_back(spec->field);
-      text += fmt::format("| `{}` | [`--{}`](flags.md#{}) |\n", spec->field, spec->name,
+      text += fmt::format("- `{}`: [`--{}`](flags.md#{})\n", spec->field, spec->name,
                           anchor_of(section));
     }
   }
@@ -159,7 +163,8 @@ std::string reference_flags() {
       "A flag wins over its environment variable, that over the configuration file, that over the "
       "default\n([configuration](../configuration.md)). `--flag value`, `--flag=value` and "
       "`-flag=value` are the same; a bool\nwithout a value is true. Where a flag has two variables "
-      "the first that is set counts. A value is a string\nwhere no other type is named; a list is "
+      "the first that is set counts. A variable is in capitals, a\nkey is one of the file. A value "
+      "is a string where no other type is named; a list is "
       "written with commas or by repeating the flag, in the file as a string or a\nlist.\n",
       kNote);
   for (const auto& section : flag_sections()) {
@@ -174,14 +179,14 @@ std::string reference_environment() {
       "# Environment\n\n{}"
       "A variable counts when it is set, be it to nothing: then a string is empty, a bool false, a "
       "list one empty\nstring, and a number or duration as if not set. What each means stands with "
-      "its [flag](flags.md).\n\n| variable of the agent, without a flag | what |\n|---|---|\n",
+      "its [flag](flags.md).\n\nVariables of the agent without a flag:\n\n",
       kNote);
   for (const auto& variable : environment_only()) {
-    text += fmt::format("| `{}` | {} |\n", variable.name, variable.help);
+    text += fmt::format("- `{}`: {}\n", variable.name, variable.help);
   }
-  text += "\n| variable | flag |\n|---|---|\n";
+  text += "\nWith one:\n\n";
   for (const auto& [name, flags] : flags_by_variable()) {
-    text += fmt::format("| `{}` | {} |\n", name, fmt::join(flags, ", "));
+    text += fmt::format("- `{}`: {}\n", name, fmt::join(flags, ", "));
   }
   return text;
 }
@@ -192,7 +197,7 @@ std::string reference_config_file() {
       "YAML or JSON. Keys match without case, but for those inside `timeSlicing`, `mps` and the "
       "items of `resources`.\n[Configuration](../configuration.md) tells what comes of them.\n\n"
       "## Keys that a flag sets, too\n\nType, default and meaning stand with the flag.\n\n"
-      "| key | flag |\n|---|---|\n{}\n"
+      "{}\n"
       "## Keys of the file alone\n\nAn item of `tranche.limits.resources` takes every key of "
       "`tranche.limits` but `resources`, for that resource.\nWhat it leaves out is as in "
       "general.\n\n| key | type | default | what |\n|---|---|---|---|\n{}",
