@@ -1,5 +1,5 @@
 """What a page names in code: paths, our commands, flags with the program that takes them, labels,
-environment variables, words like reasons, metrics. Whether they are there, names_there.py says."""
+environment variables, words like reasons, metrics, values of the chart (a.b=c). Whether they are there, names_there.py says."""
 
 import re
 
@@ -10,6 +10,7 @@ LABEL = re.compile(r"(?:[a-z0-9-]+\.)*(?:tranche\.dev|nvidia\.com)/[A-Za-z0-9][\
 VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b")
 WORD = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+")
 COMMAND = re.compile(r"(?:kubectl |build/bin/)?(tranche(?: [a-z][a-z-]*){1,2})(?=[\s,;:.]|$)")
+VALUE = re.compile(r"(?<![\w./:'-])([a-z][A-Za-z]*(?:\.[A-Za-z]+)+)(?==)")
 METRIC = re.compile(r"\btranche_[a-z_]+\b")
 PATH = re.compile(r"[\w.<>{}*,+-]*(?:/[\w.<>{}*,+-]*)+")
 # What stands between two commands of a line, and what may stand before a command's name.
@@ -56,7 +57,8 @@ def names(text):
             yield from ((line, "flag", flag, command) for flag in FLAG.findall(command))
             if match := COMMAND.match(command):
                 yield line, "command", match.group(1), ""
-        for kind, pattern in (("label", LABEL), ("variable", VARIABLE), ("metric", METRIC)):
+        for kind, pattern in (("label", LABEL), ("variable", VARIABLE), ("metric", METRIC),
+                              ("value", VALUE)):
             yield from ((line, kind, name, "") for name in pattern.findall(words))
         if not is_block and WORD.fullmatch(words):
             yield line, "word", words, ""

@@ -1,12 +1,13 @@
 """What the pages name in code is there: paths, commands, flags of the program that takes them, labels and
-annotations, environment variables, reasons and other words, metrics."""
+annotations, environment variables, values of the chart, reasons and other words, metrics."""
 
 import names_of_others
 import names_there
 import page_names
 import pytest
+from tree import ROOT, tracked
 
-PAGES = [name for name in names_there.tracked() if name.endswith(".md")]
+PAGES = [name for name in tracked() if name.endswith(".md")]
 # A plan names what is to come and what is gone.
 NOT_THERE_YET = {"docs/roadmap.md": ("command", "flag", "word")}
 
@@ -21,15 +22,16 @@ def missing(text, but=()):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_names_is_there(page):
-    text = (names_there.ROOT / page).read_text()
+    text = (ROOT / page).read_text()
     told = missing(text, NOT_THERE_YET.get(page, ()))
     assert not told, "\n".join(f"{page}:{line}: there is no {kind} {name}" for line, kind, name in told)
 
 
 def test_pages_name_something_of_each_kind():
     named = {name[1] for page in PAGES for name in
-             page_names.names((names_there.ROOT / page).read_text())}
-    assert named == {"command", "flag", "label", "metric", "path", "variable", "word"}
+             page_names.names((ROOT / page).read_text())}
+    assert named == {"command", "flag", "label", "metric", "path", "value", "variable",
+                     "word"}
 
 
 # A wrong name, planted in each form in which pages write it.
@@ -60,6 +62,8 @@ def test_pages_name_something_of_each_kind():
         ("the Event `GpuUnhealhty`", "word", "GpuUnhealhty"),
         ("the condition `TrancheServes`", "word", "TrancheServes"),
         ("the metric `tranche_gpus_total`", "metric", "tranche_gpus_total"),
+        ("set `limits.enable=true`", "value", "limits.enable"),
+        ("text\n\n    helm install tranche . --set mig.manager=true\n", "value", "mig.manager"),
     ],
 )
 def test_a_wrong_name_is_found(text, kind, name):
@@ -75,7 +79,7 @@ def test_a_wrong_name_is_found(text, kind, name):
         "`kubectl -n NS exec POD -- tranche agent --check=ready`, `tranche lint claim.yaml`",
         "`gpu-feature-discovery --oneshot --output=`, `build/bin/tranche-load --mechanisms`",
         "`kubectl label node NODE tranche.dev/mig-change-`, `nvidia.com/mig-1g.5gb`",
-        "`tranche.dev/gpu-memory.<container>`, `tranche.dev/...`",
+        "`tranche.dev/gpu-memory.<container>`, `tranche.dev/...`, `limits.enabled=true`",
         "`TRANCHE_STATE_DIR`, `GpuUnhealthy`, `TrancheServing`, `OUT_OF_MEMORY`",
     ],
 )
@@ -84,7 +88,7 @@ def test_a_right_name_is_found(text):
 
 
 def test_names_of_others_are_in_some_page():
-    pages = "\n".join((names_there.ROOT / page).read_text() for page in PAGES)
+    pages = "\n".join((ROOT / page).read_text() for page in PAGES)
     flags = {flag for flags in names_of_others.FLAGS.values() for flag in flags}
     assert not {name for name in {*flags, *names_of_others.WORDS, *names_of_others.LABELS}
                 if name not in pages}

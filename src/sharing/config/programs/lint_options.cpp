@@ -39,7 +39,7 @@ Result<LintOptions> load_lint_options(const Sources& sources, std::vector<std::s
   }
   options.cluster = options.cluster || named;
   if (options.cluster && !options.snapshot.empty()) {
-    reader.error("snapshot", "it stands beside a cluster", "leave out one of them");
+    reader.error("snapshot", "it is given together with a cluster", "leave out one of them");
   }
   return reader.result(std::move(options));
 }
