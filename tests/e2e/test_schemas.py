@@ -165,6 +165,18 @@ def test_limit_settings(name):
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 
+def test_gpu_node():
+    # What the code writes is held to this sample by src/kubernetes/cluster/gpu_node_test.cpp.
+    sample = json.loads((DATA / "gpu-node-v1alpha1.json").read_text())
+    text = schema("gpu-node-v1alpha1")
+    validator(text).validate(sample)
+    validator(closed(text)).validate(sample)
+    for at in paths(sample):
+        assert not validator(text).is_valid(of_another_kind(sample, at)), at
+    # Before the agent has written for the first time.
+    validator(text).validate(without(sample, ("status",)))
+
+
 TIERS = json.loads((DATA / "gpu-tiers.json").read_text())
 
 

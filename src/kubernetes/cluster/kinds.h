@@ -64,5 +64,7 @@ inline constexpr Kind kNodeFeature{"nfd.k8s-sigs.io", "v1alpha1", "nodefeatures"
 inline constexpr Kind kClusterPolicy{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", false};
 // Ours: a published class of GPU service (gpu_tier.h).
 inline constexpr Kind kGpuTier{"tranche.dev", "v1alpha1", "gputiers", "GPUTier", false};
+// Ours: what a node's agent knows of its GPUs (gpu_node.h).
+inline constexpr Kind kGpuNode{"tranche.dev", "v1alpha1", "gpunodes", "GPUNode", false};
 
 }  // namespace tranche::cluster
