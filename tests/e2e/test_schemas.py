@@ -1,8 +1,8 @@
 """The published schemas (docs/schemas) beside what the programs really write: they take it, they name every
 field of it, and they refuse it when any value of it is of another kind.
 
-Grants and the configuration in force come from an agent that runs. Snapshot and tiers have no command yet:
-their samples are held to the code by src/kubernetes/cluster/snapshot/snapshot_test.cpp and gpu_tier_test.cpp."""
+Grants and the configuration in force come from an agent that runs, snapshots from a command
+(test_snapshot.py). Snapshot and tiers have samples too: these are held to the code by src/kubernetes/cluster/snapshot/snapshot_test.cpp and gpu_tier_test.cpp."""
 
 import copy
 import datetime
@@ -104,8 +104,21 @@ def test_each_is_a_schema(file):
 
 def test_snapshot():
     sample = json.loads((DATA / "snapshot-v1.json").read_text())
-    # Forms of Kubernetes', and of gpu-tier-v1.
-    check("snapshot-v1", sample, free=("spec/affinity", "spec/selector", "tiers/0/spec"))
+    # Forms of Kubernetes', and of gpu-tier-v1 and gpu-node-v1alpha1.
+    described_elsewhere = (
+        "spec/affinity",
+        "spec/selector",
+        "tiers/0/spec",
+        "spec/devices/0",
+        "devices/requests/0",
+        "devices/constraints/0",
+        "spec/selectors/0",
+        "opaque/parameters",
+        "gpuNodes/0/status",
+    )
+    check("snapshot-v1", sample, free=described_elsewhere)
+    for node in sample["snapshot"]["gpuNodes"]:
+        validator(schema("gpu-node-v1alpha1")).validate(node)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +128,8 @@ def test_snapshot():
         (("checksum",), "0123456789ABCDEF"),
         (("snapshot", "takenAt"), "yesterday"),
         (("snapshot", "nodes"), None),
-        (("snapshot", "nodes", 0, "gpus", 0, "memoryBytes"), -1),
+        (("snapshot", "resourceSlices"), None),
+        (("snapshot", "resourceClaims", 0, "status", "allocation", "devices", "results", 0, "device"), 0),
         (("snapshot", "nodes", 0, "node", "metadata", "name"), ""),
         (("snapshot", "nodes", 0, "node", "status", "capacity", "nvidia.com/gpu"), 8),
         (("snapshot", "pods", 0, "spec", "containers", 0, "resources", "requests", "nvidia.com/gpu"), "1"),

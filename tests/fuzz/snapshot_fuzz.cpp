@@ -73,8 +73,7 @@ void check_parts(std::string_view text) {
     if (!refused(parsed)) values.push_back(*std::move(parsed));
   };
   if (auto node = cluster::parse_node(text)) {
-    snapshot.nodes.push_back(
-        {.node = *std::move(node), .gpus = std::nullopt, .configuration = std::nullopt});
+    snapshot.nodes.push_back({.node = *std::move(node), .configuration = std::nullopt});
   }
   add(snapshot.pods, cluster::parse_snapshot_pod(text));
   add(snapshot.config_maps, cluster::parse_config_map(text));
@@ -83,6 +82,10 @@ void check_parts(std::string_view text) {
   add(snapshot.namespaces, cluster::parse_namespace(text));
   add(snapshot.quotas, cluster::parse_resource_quota(text));
   add(snapshot.budgets, cluster::parse_disruption_budget(text));
+  add(snapshot.slices, cluster::parse_resource_slice(text));
+  add(snapshot.claims, cluster::parse_snapshot_claim(text));
+  add(snapshot.device_classes, cluster::parse_device_class(text));
+  add(snapshot.gpu_nodes, cluster::parse_gpu_node(text));
   const auto again = cluster::decode(cluster::encode(snapshot));
   require(again && *again == cluster::sorted(std::move(snapshot)));
 }

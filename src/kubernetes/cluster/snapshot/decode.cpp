@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cluster/fields.h"
+#include "cluster/snapshot/early_gpus.h"
 #include "cluster/snapshot/encoding.h"
 #include "cluster/snapshot/parts.h"
 
@@ -33,34 +34,6 @@ bool is_known(const Fields& fields, std::string_view key) {
 NodeCondition read_condition(const Fields& fields) {
   return {fields.text("type"), fields.text("status"), fields.text("reason"),
           fields.text("message")};
-}
-
-std::optional<Bytes> read_memory(const Fields& fields) {
-  if (!is_known(fields, "memoryBytes")) return std::nullopt;
-  const auto bytes = fields.number("memoryBytes");
-  if (bytes < 0) fields.refuse("memoryBytes", "is negative");
-  return Bytes{static_cast<std::uint64_t>(bytes)};
-}
-
-std::optional<std::vector<SnapshotMigInstance>> read_mig_instances(const Fields& gpu) {
-  if (!is_known(gpu, "migInstances")) return std::nullopt;
-  std::vector<SnapshotMigInstance> instances;
-  for (const auto& item : gpu.list("migInstances")) {
-    item.require({"uuid", "profile", "memoryBytes"});
-    instances.push_back({item.text("uuid"), item.text("profile"), read_memory(item)});
-  }
-  return instances;
-}
-
-std::optional<std::vector<SnapshotGpu>> read_gpus(const Fields& entry) {
-  if (!is_known(entry, "gpus")) return std::nullopt;
-  std::vector<SnapshotGpu> gpus;
-  for (const auto& item : entry.list("gpus")) {
-    item.require({"uuid", "model", "memoryBytes", "migEnabled", "migInstances"});
-    gpus.push_back({item.text("uuid"), item.text("model"), read_memory(item),
-                    item.maybe_boolean("migEnabled"), read_mig_instances(item)});
-  }
-  return gpus;
 }
 
 std::optional<NodeConfiguration> read_configuration(const Fields& entry) {
@@ -116,6 +89,8 @@ class Reader {
   }
 
   std::vector<SnapshotNode> read_nodes();
+  bool keeps(std::string_view key, const Kind& kind, Snapshot& snapshot);
+  void read_later_lists(Snapshot& snapshot);
 
   std::optional<Error> error_;
   Fields top_;
@@ -125,7 +100,7 @@ std::vector<SnapshotNode> Reader::read_nodes() {
   std::vector<SnapshotNode> nodes;
   std::set<std::string> seen;
   for (const auto& entry : top_.list("nodes")) {
-    entry.require({"node", "gpus", "configuration"});
+    entry.require({"node", "configuration"});
     auto node = parse_node(entry.object("node").view().text());
     if (!node) {
       refuse_item("nodes", nodes.size(), node.error().what);
@@ -134,7 +109,7 @@ std::vector<SnapshotNode> Reader::read_nodes() {
     if (!seen.insert(node->name).second) {
       refuse_item("nodes", nodes.size(), node->name + " is there twice");
     }
-    nodes.push_back({*std::move(node), read_gpus(entry), read_configuration(entry)});
+    nodes.push_back({*std::move(node), read_configuration(entry)});
   }
   return nodes;
 }
@@ -148,6 +123,41 @@ Result<ClusterPolicy> parse_policy(std::string_view text) {
   if (!others) return std::unexpected(std::move(others).error());
   policy.other_fields = *std::move(others);
   return policy;
+}
+
+// Whether the file has the list. One of a release that did not keep the kind gets a gap: nobody
+// looked.
+bool Reader::keeps(std::string_view key, const Kind& kind, Snapshot& snapshot) {
+  if (top_.has(key)) {
+    require_lists(top_, {key});
+    return true;
+  }
+  snapshot.gaps.push_back(
+      {kind.resource(), "", Code::kUnsupported,
+       fmt::format("not in this file: {} did not keep them yet", snapshot.taken_by)});
+  return false;
+}
+
+// Lists that the first snapshot/v1 did not have.
+void Reader::read_later_lists(Snapshot& snapshot) {
+  const auto named = [](const auto& value) { return ObjectKey{"", value.name}; };
+  if (keeps("resourceSlices", kResourceSlice, snapshot)) {
+    snapshot.slices = objects("resourceSlices", parse_resource_slice, named);
+  }
+  if (keeps("resourceClaims", kResourceClaim, snapshot)) {
+    snapshot.claims = objects("resourceClaims", parse_snapshot_claim,
+                              [](const SnapshotClaim& value) { return value.claim.key; });
+  }
+  if (keeps("deviceClasses", kDeviceClass, snapshot)) {
+    snapshot.device_classes = objects("deviceClasses", parse_device_class, named);
+  }
+  if (keeps("gpuNodes", kGpuNode, snapshot)) {
+    snapshot.gpu_nodes = objects("gpuNodes", parse_gpu_node, named);
+  } else {
+    for (const auto& entry : top_.list("nodes")) {
+      if (auto node = read_early_gpus(entry)) snapshot.gpu_nodes.push_back(*std::move(node));
+    }
+  }
 }
 
 Result<Snapshot> Reader::read() {
@@ -172,6 +182,7 @@ Result<Snapshot> Reader::read() {
   snapshot.namespaces = objects("namespaces", parse_namespace, named);
   snapshot.quotas = objects("resourceQuotas", parse_resource_quota, keyed);
   snapshot.budgets = objects("disruptionBudgets", parse_disruption_budget, keyed);
+  read_later_lists(snapshot);
   for (const auto& gap : top_.list("gaps")) snapshot.gaps.push_back(read_gap(gap));
   if (error_) return std::unexpected(std::move(*error_).with_context("snapshot"));
   return sorted(std::move(snapshot));

@@ -13,5 +13,7 @@ Result<SnapshotPod> parse_snapshot_pod(std::string_view json);
 Result<SnapshotNamespace> parse_namespace(std::string_view json);
 Result<ResourceQuota> parse_resource_quota(std::string_view json);
 Result<DisruptionBudget> parse_disruption_budget(std::string_view json);
+Result<SnapshotClaim> parse_snapshot_claim(std::string_view json);
+Result<DeviceClass> parse_device_class(std::string_view json);
 
 }  // namespace tranche::cluster

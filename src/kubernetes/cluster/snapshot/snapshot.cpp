@@ -22,11 +22,6 @@ Snapshot sorted(Snapshot snapshot) {
     std::ranges::sort(node.node.conditions, {}, [](const NodeCondition& condition) {
       return std::tie(condition.type, condition.status, condition.reason, condition.message);
     });
-    if (!node.gpus) continue;
-    for (auto& gpu : *node.gpus) {
-      if (gpu.mig_instances) std::ranges::sort(*gpu.mig_instances);
-    }
-    std::ranges::sort(*node.gpus);
   }
   std::ranges::sort(snapshot.nodes, {}, [](const SnapshotNode& node) { return node.node.name; });
   std::ranges::sort(snapshot.pods, {}, [](const SnapshotPod& pod) {
@@ -38,6 +33,11 @@ Snapshot sorted(Snapshot snapshot) {
   std::ranges::sort(snapshot.namespaces, {}, &SnapshotNamespace::name);
   std::ranges::sort(snapshot.quotas, {}, &ResourceQuota::key);
   std::ranges::sort(snapshot.budgets, {}, &DisruptionBudget::key);
+  std::ranges::sort(snapshot.slices, {}, &ResourceSlice::name);
+  std::ranges::sort(snapshot.claims, {},
+                    [](const SnapshotClaim& value) { return value.claim.key; });
+  std::ranges::sort(snapshot.device_classes, {}, &DeviceClass::name);
+  std::ranges::sort(snapshot.gpu_nodes, {}, &GpuNode::name);
   std::ranges::sort(snapshot.gaps, {}, [](const Gap& gap) {
     return std::tie(gap.resource, gap.name, gap.code, gap.message);
   });

@@ -1,14 +1,14 @@
 #pragma once
-// Everything that survey, explain, size, recommend, pack, plan, rollout and cost need to know about
-// a cluster, as one value: taken from an API server (take.h), or read from a file (encoding.h), so
-// that every read-only command answers from a file (`--snapshot FILE`) just as from the cluster.
+// What reading commands need to know about a cluster, as one value: taken from an API server
+// (take.h), or read from a file (encoding.h), so that each of them answers from a file (`--snapshot
+// FILE`) just as from the cluster (snapshot_objects.h).
 //
-// Unknown never looks like nothing: what an API server alone cannot report (GPUs) is std::nullopt,
-// and whatever could not be read is listed in `gaps` with the reason. Check gap_of() before
-// trusting an empty list.
+// Unknown never looks like nothing: whatever could not be read is listed in `gaps` with the reason.
+// Check gap_of() before trusting an empty list. The GPUs of a node are what its agent has published
+// (`gpu_nodes`); a node without such an object has GPUs that nobody knows.
 //
 // Objects are kept in Kubernetes' own form, with only the fields that this system reads: no
-// environment, no secrets, no managed fields.
+// environment, no commands, no images, no secrets, no managed fields, and no annotations but ours.
 
 #include <cstdint>
 #include <optional>
@@ -16,15 +16,17 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/units.h"
 #include "cluster/cluster_policy.h"
 #include "cluster/config_map.h"
+#include "cluster/gpu_node.h"
 #include "cluster/gpu_tier.h"
 #include "cluster/kinds.h"
 #include "cluster/label_selector.h"
 #include "cluster/node.h"
 #include "cluster/object.h"
 #include "cluster/pod.h"
+#include "cluster/resource_claim.h"
+#include "cluster/resource_slice.h"
 #include "cluster/time.h"
 
 namespace tranche::cluster {
@@ -32,22 +34,6 @@ namespace tranche::cluster {
 inline constexpr Kind kNamespace{"", "v1", "namespaces", "Namespace", false};
 inline constexpr Kind kPodDisruptionBudget{"policy", "v1", "poddisruptionbudgets",
                                            "PodDisruptionBudget", true};
-
-struct SnapshotMigInstance {
-  std::string uuid;
-  std::string profile;          // the driver's spelling: "1g.10gb+me"
-  std::optional<Bytes> memory;  // nullopt: unknown
-  auto operator<=>(const SnapshotMigInstance&) const = default;
-};
-
-struct SnapshotGpu {
-  std::string uuid;
-  std::string model;            // NVML's product name
-  std::optional<Bytes> memory;  // nullopt: unknown
-  std::optional<bool> mig_enabled;
-  std::optional<std::vector<SnapshotMigInstance>> mig_instances;  // nullopt: unknown
-  auto operator<=>(const SnapshotGpu&) const = default;
-};
 
 // What the node's agent reports about its configuration in the condition TrancheConfigured.
 struct NodeConfiguration {
@@ -61,8 +47,6 @@ struct NodeConfiguration {
 
 struct SnapshotNode {
   Node node;
-  // nullopt: the node itself was not queried. Empty: it was, and has none.
-  std::optional<std::vector<SnapshotGpu>> gpus;
   std::optional<NodeConfiguration> configuration;  // nullopt: no agent has reported
   bool operator==(const SnapshotNode&) const = default;
 };
@@ -108,11 +92,29 @@ struct DisruptionBudget {
   bool operator==(const DisruptionBudget&) const = default;
 };
 
+struct SnapshotClaim {
+  ResourceClaim claim;  // opaque parameters in canonical form, and only those for GPUs
+  std::string created;  // RFC 3339, as written
+  // Of spec.devices, what the scheduler reads, as compact JSON with sorted keys; empty: none.
+  std::string requests;
+  std::string constraints;
+  bool operator==(const SnapshotClaim&) const = default;
+};
+
+// A DeviceClass (resource.k8s.io/v1). Its configuration is in the claims that it was allocated to.
+struct DeviceClass {
+  std::string name;
+  std::string extended_resource;  // spec.extendedResourceName; empty: none
+  std::string selectors;          // spec.selectors as compact JSON with sorted keys; empty: none
+  bool operator==(const DeviceClass&) const = default;
+};
+
 // Something that could not be read.
 struct Gap {
   std::string resource;  // as kubectl names it: "pods", "clusterpolicies.nvidia.com"
   std::string name;      // the object ("ns/name"); empty: all of the kind
   // kNotFound with an empty name: the cluster does not serve the kind, so there are none.
+  // kUnsupported with an empty name: the file is of a release that did not keep the kind.
   Code code = Code::kInternal;
   std::string message;
   bool operator==(const Gap&) const = default;
@@ -130,6 +132,10 @@ struct Snapshot {
   std::vector<SnapshotNamespace> namespaces;
   std::vector<ResourceQuota> quotas;  // those that count GPUs
   std::vector<DisruptionBudget> budgets;
+  std::vector<ResourceSlice> slices;  // of all drivers
+  std::vector<SnapshotClaim> claims;
+  std::vector<DeviceClass> device_classes;
+  std::vector<GpuNode> gpu_nodes;  // what agents know of their GPUs, and who holds them
   std::vector<Gap> gaps;
 
   bool operator==(const Snapshot&) const = default;

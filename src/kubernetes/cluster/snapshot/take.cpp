@@ -11,8 +11,25 @@
 namespace tranche::cluster {
 namespace {
 
-// What kubectl keeps of the last apply: a second copy of the object.
-constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+// ---- what is kept of an object
+
+// Anybody may write anything into annotations. Those of ours are read, and kubelet's two that tell
+// a static Pod.
+bool is_read(std::string_view annotation) {
+  return annotation.starts_with("tranche.dev/") || annotation == "kubernetes.io/config.mirror" ||
+         annotation == "kubernetes.io/config.hash";
+}
+
+void keep_read(StringMap& annotations) {
+  std::erase_if(annotations, [](const auto& entry) { return !is_read(entry.first); });
+}
+
+// Parameters for other drivers are none of our business: nothing is known of what stands in them.
+void keep_gpu_parameters(ResourceClaim& claim, const TakeOptions& options) {
+  for (auto& config : claim.configs) {
+    if (config.driver != options.driver) config.parameters.clear();
+  }
+}
 
 // ---- parts about GPUs
 
@@ -66,6 +83,21 @@ std::optional<NodeConfiguration> configuration_of(const Node& node, const TakeOp
   return configuration;
 }
 
+// "ConfigMap gpu/configs, key training (...), ...": what an agent says of its configuration. A Node
+// is written by its kubelet too, so only what can be a name is taken.
+std::optional<ObjectKey> config_map_of(const NodeConfiguration& configuration) {
+  constexpr std::string_view kHead = "ConfigMap ";
+  if (!configuration.origin || !configuration.origin->starts_with(kHead)) return std::nullopt;
+  const std::string_view origin = *configuration.origin;
+  const auto name = origin.substr(kHead.size(), origin.find(',') - kHead.size());
+  const auto slash = name.find('/');
+  constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyz0123456789.-/";
+  const bool is_name = slash != std::string_view::npos && name.rfind('/') == slash &&
+                       name.find_first_not_of(kOfNames) == std::string_view::npos;
+  if (!is_name || slash == 0 || slash + 1 == name.size()) return std::nullopt;
+  return ObjectKey{std::string(name.substr(0, slash)), std::string(name.substr(slash + 1))};
+}
+
 // ---- reading
 
 class Taker {
@@ -112,6 +144,7 @@ class Taker {
   void take_pods();
   void take_config_maps();
   void take_quotas();
+  void take_claims();
 
   Objects& objects_;
   const TakeOptions& options_;
@@ -123,10 +156,9 @@ class Taker {
 
 void Taker::take_nodes() {
   for (auto& node : list(kNode, parse_node)) {
-    node.annotations.erase(kLastApplied);
+    keep_read(node.annotations);
     auto configuration = configuration_of(node, options_);
-    snapshot_.nodes.push_back(
-        {.node = std::move(node), .gpus = std::nullopt, .configuration = std::move(configuration)});
+    snapshot_.nodes.push_back({.node = std::move(node), .configuration = std::move(configuration)});
   }
 }
 
@@ -135,6 +167,7 @@ void Taker::take_pods() {
   for (const auto& node : snapshot_.nodes) {
     if (has_gpus(node.node, options_)) gpu_nodes.insert(node.node.name);
   }
+  for (const auto& node : snapshot_.gpu_nodes) gpu_nodes.insert(node.name);
   // Which nodes have GPUs is not known then: a Pod that runs anywhere may run on one.
   const bool nodes_unknown = std::ranges::any_of(
       snapshot_.gaps, [](const Gap& gap) { return gap.resource == kNode.resource(); });
@@ -142,13 +175,17 @@ void Taker::take_pods() {
     const bool on_gpus =
         !pod.pod.node.empty() && (nodes_unknown || gpu_nodes.contains(pod.pod.node));
     if (!on_gpus && !asks_for_gpus(pod, options_)) continue;
-    pod.pod.annotations.erase(kLastApplied);
+    keep_read(pod.pod.annotations);
     snapshot_.pods.push_back(std::move(pod));
   }
 }
 
 void Taker::take_config_maps() {
   std::set<ObjectKey> keys(options_.config_maps.begin(), options_.config_maps.end());
+  for (const auto& node : snapshot_.nodes) {
+    const auto key = node.configuration ? config_map_of(*node.configuration) : std::nullopt;
+    if (key) keys.insert(*key);
+  }
   for (const auto& policy : snapshot_.cluster_policies) {
     if (options_.policy_namespace.empty() || policy.config_name.value_or("").empty()) continue;
     keys.insert({options_.policy_namespace, *policy.config_name});
@@ -161,7 +198,7 @@ void Taker::take_config_maps() {
       add_gap(kConfigMap, key.to_string(), map.error());
       continue;
     }
-    map->annotations.erase(kLastApplied);
+    keep_read(map->annotations);
     snapshot_.config_maps.push_back(*std::move(map));
   }
 }
@@ -173,11 +210,19 @@ void Taker::take_quotas() {
   }
 }
 
+void Taker::take_claims() {
+  snapshot_.slices = list(kResourceSlice, parse_resource_slice);
+  snapshot_.claims = list(kResourceClaim, parse_snapshot_claim);
+  for (auto& value : snapshot_.claims) keep_gpu_parameters(value.claim, options_);
+  snapshot_.device_classes = list(kDeviceClass, parse_device_class);
+}
+
 Result<Snapshot> Taker::take() {
   snapshot_.taken_at = options_.now;
   snapshot_.server = options_.server;
   snapshot_.taken_by = options_.taken_by;
   take_nodes();
+  snapshot_.gpu_nodes = list(kGpuNode, parse_gpu_node);
   take_pods();
   snapshot_.cluster_policies = list(kClusterPolicy, parse_cluster_policy);
   take_config_maps();
@@ -185,6 +230,7 @@ Result<Snapshot> Taker::take() {
   snapshot_.namespaces = list(kNamespace, parse_namespace);
   take_quotas();
   snapshot_.budgets = list(kPodDisruptionBudget, parse_disruption_budget);
+  take_claims();
   // Half a snapshot that looks whole is worse than none.
   if (call_.stop.stop_requested()) return fail(Code::kUnavailable, "snapshot: stopped");
   if (!any_) {

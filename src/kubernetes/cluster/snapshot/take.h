@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/dra_driver.h"
 #include "base/result.h"
 #include "cluster/objects.h"
 #include "cluster/reasons.h"
@@ -16,13 +17,16 @@ struct TakeOptions {
   WallTime now;
   std::string server;
   std::string taken_by;
-  // Those with configurations. Each is only read by its name, as agents may do.
+  // Those with configurations, beside the ones that agents name on their Nodes. Each is only read
+  // by its name, as agents may do.
   std::vector<ObjectKey> config_maps = {};
   // The GPU operator's namespace, from which a ClusterPolicy's ConfigMap is read. Empty: it is not
   // read.
   std::string policy_namespace = {};
   // Resources of these domains are GPUs.
   std::vector<std::string> domains = {"nvidia.com"};
+  // The driver of GPUs, whose parameters are kept in claims.
+  std::string driver = std::string(kDefaultDraDriver);
   std::string condition = condition::kTrancheConfigured;  // of the Node
 };
 

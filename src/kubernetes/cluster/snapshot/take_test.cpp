@@ -32,7 +32,7 @@ TakeOptions options() {
 }
 
 void put_nodes(test::FakeObjects& api) {
-  api.put(kNode, R"({"metadata":{"name":"gpu1","annotations":{"a":"b",
+  api.put(kNode, R"({"metadata":{"name":"gpu1","annotations":{"tranche.dev/mig-change":"{}","a":"b",
       "kubectl.kubernetes.io/last-applied-configuration":"{}"}},
     "status":{"capacity":{"nvidia.com/gpu":"0"},"conditions":[{"type":"TrancheConfigured",
       "status":"True","reason":"ConfigApplied","message":"ConfigMap gpu/configs, key training"}]}})");
@@ -69,8 +69,7 @@ TEST(TakeSnapshot, NodesAndWhatTheirAgentsSay) {
   EXPECT_EQ(snapshot->server, "https://10.0.0.1:6443");
   ASSERT_EQ(snapshot->nodes.size(), 3U);
   const auto& applied = snapshot->nodes[0];
-  EXPECT_THAT(applied.node.annotations, ElementsAre(Pair("a", "b")));
-  EXPECT_EQ(applied.gpus, std::nullopt) << "an API server does not know GPUs";
+  EXPECT_THAT(applied.node.annotations, ElementsAre(Pair("tranche.dev/mig-change", "{}")));
   ASSERT_TRUE(applied.configuration);
   EXPECT_EQ(applied.configuration->origin, "ConfigMap gpu/configs, key training");
   const auto& refused = snapshot->nodes[1];
@@ -78,7 +77,8 @@ TEST(TakeSnapshot, NodesAndWhatTheirAgentsSay) {
   EXPECT_EQ(refused.configuration->origin, std::nullopt);
   EXPECT_EQ(refused.configuration->condition.message, "line 3: no such key");
   EXPECT_EQ(snapshot->nodes[2].configuration, std::nullopt);
-  EXPECT_THAT(snapshot->gaps, IsEmpty());
+  EXPECT_THAT(gaps_of(*snapshot), ElementsAre("configmaps gpu/configs"))
+      << "the agent says that it follows it, and it is gone";
   EXPECT_EQ(decode(encode(*snapshot)), *snapshot);
 }
 
@@ -169,8 +169,9 @@ TEST(TakeSnapshot, WhatFailsIsAGap) {
   wanted.config_maps = {{"mine", "missing"}};
   const auto snapshot = take(api, wanted);
   ASSERT_TRUE(snapshot) << snapshot.error().what;
-  EXPECT_THAT(gaps_of(*snapshot), ElementsAre("configmaps mine/missing", "gputiers.tranche.dev ",
-                                              "pods ", "resourcequotas team/broken"));
+  EXPECT_THAT(gaps_of(*snapshot),
+              ElementsAre("configmaps gpu/configs", "configmaps mine/missing",
+                          "gputiers.tranche.dev ", "pods ", "resourcequotas team/broken"));
   EXPECT_THAT(snapshot->pods, IsEmpty());
   const auto* pods = gap_of(*snapshot, kPod);
   ASSERT_NE(pods, nullptr);
@@ -181,14 +182,122 @@ TEST(TakeSnapshot, WhatFailsIsAGap) {
   EXPECT_EQ(gap_of(*snapshot, kNode), nullptr);
   EXPECT_EQ(gap_of(*snapshot, kResourceQuota), nullptr)
       << "one broken object, the others are there";
-  EXPECT_THAT(snapshot->gaps[3].message, HasSubstr("spec is a number"));
+  EXPECT_THAT(snapshot->gaps[4].message, HasSubstr("spec is a number"));
   EXPECT_EQ(decode(encode(*snapshot)), *snapshot);
+}
+
+TEST(TakeSnapshot, SlicesClaimsClassesAndGpuNodes) {
+  test::FakeObjects api;
+  api.put(kNode, R"({"metadata":{"name":"gpu3"}})");
+  api.put(kGpuNode,
+          R"({"metadata":{"name":"gpu3"},"status":{"gpus":[{"index":0,"uuid":"GPU-1"}]}})");
+  put_pod(api, "held", R"({"nodeName":"gpu3"})");
+  api.put(kResourceSlice, R"({"metadata":{"name":"s"},"spec":{"driver":"nic.example.com",
+    "nodeName":"gpu3","pool":{"name":"gpu3"},"devices":[{"name":"nic"}]}})");
+  api.put(kDeviceClass, R"({"metadata":{"name":"gpu","annotations":{"x":"y"}},
+    "spec":{"extendedResourceName":"nvidia.com/gpu","selectors":[{"cel":{"expression":"true"}}]}})");
+  api.put(kResourceClaim, R"({"metadata":{"namespace":"team","name":"c","annotations":{"x":"y"}},
+    "spec":{"devices":{"requests":[{"name":"r"}]}},
+    "status":{"allocation":{"devices":{"results":[{"request":"r","driver":"gpu.nvidia.com",
+        "pool":"gpu3","device":"gpu-0"}],
+      "config":[{"source":"FromClaim","opaque":{"driver":"nic.example.com","parameters":{"k":"v"}}},
+        {"source":"FromClass","opaque":{"driver":"gpu.nvidia.com",
+          "parameters":{"kind": "GpuConfig", "a":1}}}]}}}})");
+  const auto snapshot = take(api, options());
+  ASSERT_TRUE(snapshot) << snapshot.error().what;
+  EXPECT_THAT(names_of(*snapshot), ElementsAre("held")) << "its node has a GPUNode";
+  EXPECT_EQ(snapshot->slices.at(0).driver, "nic.example.com");
+  EXPECT_EQ(snapshot->device_classes.at(0),
+            (DeviceClass{"gpu", "nvidia.com/gpu", R"([{"cel":{"expression":"true"}}])"}));
+  const auto& claim = snapshot->claims.at(0);
+  EXPECT_EQ(claim.requests, R"([{"name":"r"}])");
+  EXPECT_EQ(claim.claim.devices.at(0).device, "gpu-0");
+  EXPECT_EQ(claim.claim.configs.at(0).parameters, "") << "another driver's";
+  EXPECT_EQ(claim.claim.configs.at(1).parameters, R"({"a":1,"kind":"GpuConfig"})");
+  EXPECT_EQ(snapshot->gpu_nodes.at(0).status->gpus.at(0).uuid, "GPU-1");
+  EXPECT_EQ(decode(encode(*snapshot)), *snapshot);
+}
+
+TEST(TakeSnapshot, ConfigMapsThatAgentsName) {
+  const struct {
+    const char* name;
+    const char* message;
+    std::vector<std::string> asked;
+  } cases[] = {
+      {"as agents write it", "ConfigMap gpu/configs, key a (label), version 3", {"gpu/configs"}},
+      {"the name alone", "ConfigMap gpu/configs", {"gpu/configs"}},
+      {"a file", "/etc/tranche/config.yaml", {}},
+      {"no namespace", "ConfigMap configs, key a", {}},
+      {"no name", "ConfigMap gpu/, key a", {}},
+      {"a path", "ConfigMap gpu/../../secrets, key a", {}},
+      {"another word", "ConfigMap gpu/Configs?x=y, key a", {}},
+  };
+  for (const auto& one : cases) {
+    test::FakeObjects api;
+    const nlohmann::json condition = {
+        {"type", "TrancheConfigured"}, {"status", "True"}, {"message", one.message}};
+    api.put(kNode,
+            nlohmann::json{{"metadata", {{"name", "n"}}}, {"status", {{"conditions", {condition}}}}}
+                .dump());
+    ASSERT_TRUE(take(api, options())) << one.name;
+    std::vector<std::string> asked;
+    for (const auto& call : api.calls()) {
+      if (call.starts_with("get configmaps ")) asked.push_back(call.substr(15));
+    }
+    EXPECT_EQ(asked, one.asked) << one.name;
+  }
+}
+
+// Everything that anybody can plant in objects that are kept.
+constexpr const char* kPlanted = "hunter2";
+
+TEST(TakeSnapshot, NoEnvironmentCommandImageSecretOrForeignAnnotation) {
+  test::FakeObjects api;
+  const std::string foreign = R"("annotations":{"example.com/token":"hunter2","hunter2":"x",
+    "kubectl.kubernetes.io/last-applied-configuration":"hunter2","tranche.dev/memory":"8Gi"})";
+  api.put(kNode, R"({"metadata":{"name":"n",)" + foreign + R"(},"status":{
+    "capacity":{"nvidia.com/gpu":"1"},"images":[{"names":["hunter2"]}],
+    "nodeInfo":{"machineID":"hunter2"},"addresses":[{"type":"Hostname","address":"hunter2"}]}})");
+  api.put(kPod, R"({"metadata":{"namespace":"team","name":"p",)" + foreign + R"(,
+      "managedFields":[{"manager":"hunter2"}]},
+    "spec":{"nodeName":"n","hostname":"hunter2","imagePullSecrets":[{"name":"hunter2"}],
+      "serviceAccountName":"hunter2",
+      "containers":[{"name":"c","image":"hunter2","command":["hunter2"],"args":["hunter2"],
+        "env":[{"name":"HUNTER","value":"hunter2"}],"envFrom":[{"secretRef":{"name":"hunter2"}}],
+        "lifecycle":{"preStop":{"exec":{"command":["hunter2"]}}},
+        "resources":{"limits":{"nvidia.com/gpu":"1"}}}],
+      "volumes":[{"name":"v","secret":{"secretName":"hunter2"}}]},
+    "status":{"phase":"Running","podIP":"hunter2","containerStatuses":[{"name":"c",
+      "image":"hunter2","containerID":"containerd://hunter2"}]}})");
+  api.put(kSecret, R"({"metadata":{"namespace":"team","name":"hunter2"},"data":{"a":"hunter2"}})");
+  api.put(kConfigMap, R"({"metadata":{"namespace":"team","name":"m"},"data":{"a":"hunter2"}})");
+  api.put(kConfigMap, R"({"metadata":{"namespace":"gpu","name":"configs",)" + foreign +
+                          R"(},"data":{"a":"version: v1"}})");
+  api.put(kNamespace, R"({"metadata":{"name":"team",)" + foreign + "}}");
+  api.put(kResourceClaim, R"({"metadata":{"namespace":"team","name":"c",)" + foreign + R"(},
+    "status":{"allocation":{"devices":{"results":[],"config":[{"source":"FromClaim",
+      "opaque":{"driver":"nic.example.com","parameters":{"token":"hunter2"}}}]}}}})");
+  api.put(kDeviceClass, R"({"metadata":{"name":"d",)" + foreign + R"(},"spec":{"config":[
+    {"opaque":{"driver":"nic.example.com","parameters":{"token":"hunter2"}}}]}})");
+  api.put(kGpuNode, R"({"metadata":{"name":"n",)" + foreign + R"(},"status":{"gpus":[]}})");
+  auto wanted = options();
+  wanted.config_maps = {{"gpu", "configs"}};
+  const auto snapshot = take(api, wanted);
+  ASSERT_TRUE(snapshot) << snapshot.error().what;
+  EXPECT_THAT(snapshot->gaps, IsEmpty());
+  ASSERT_EQ(snapshot->pods.size(), 1U);
+  EXPECT_EQ(snapshot->pods[0].pod.annotations.size(), 1U);
+  const auto text = encode(*snapshot);
+  EXPECT_THAT(text, testing::Not(HasSubstr(kPlanted)));
+  EXPECT_EQ(api.count_calls("list secrets") + api.count_calls("get secrets"), 0);
+  EXPECT_EQ(decode(text), *snapshot);
 }
 
 TEST(TakeSnapshot, NothingAtAllIsAnError) {
   test::FakeObjects api;
-  for (const auto* kind : {&kNode, &kPod, &kClusterPolicy, &kGpuTier, &kNamespace, &kResourceQuota,
-                           &kPodDisruptionBudget}) {
+  for (const auto* kind :
+       {&kNode, &kPod, &kClusterPolicy, &kGpuTier, &kNamespace, &kResourceQuota,
+        &kPodDisruptionBudget, &kResourceSlice, &kResourceClaim, &kDeviceClass, &kGpuNode}) {
     api.refuse("", *kind, {Code::kUnavailable, std::string(kind->plural) + ": no route to host"});
   }
   const auto snapshot = take(api, options());
