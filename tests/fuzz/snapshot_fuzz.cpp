@@ -1,6 +1,7 @@
 // Arbitrary text as a snapshot/v1 file, as the content of one whose checksum is right, as a
 // GPUTier, and as the API server's objects that a snapshot is made of. What is accepted must,
-// written and read again, be the same; what is refused must say why.
+// written and read again, be the same, and so must what is left of it without names; what is
+// refused must say why.
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "base/canonical_json.h"
 #include "base/checksum.h"
 #include "base/json.h"
+#include "cluster/snapshot/anonymize.h"
 #include "cluster/snapshot/encoding.h"
 #include "cluster/snapshot/parts.h"
 
@@ -32,6 +34,14 @@ bool refused(const Result<T>& result) {
   return true;
 }
 
+// What is sent can be read, and the same names give the same file.
+void check_anonymous(const cluster::Snapshot& snapshot, std::uint64_t seed) {
+  const auto anonymous = cluster::anonymize(snapshot, seed);
+  const auto read = cluster::decode(cluster::encode(anonymous));
+  require(read && *read == anonymous);
+  require(cluster::anonymize(snapshot, seed) == anonymous);
+}
+
 void check_file(std::string_view text) {
   const auto snapshot = cluster::decode(text);
   if (refused(snapshot)) return;
@@ -39,6 +49,7 @@ void check_file(std::string_view text) {
   const auto again = cluster::decode(written);
   require(again && *again == *snapshot);
   require(cluster::encode(*again) == written);
+  check_anonymous(*snapshot, text.size());
 }
 
 // No mutation hits a checksum: it is put around the content, as somebody who writes one by hand

@@ -33,22 +33,24 @@ Object object_of(const Kind& kind, const json::Value& written) {
 struct FieldSelector {
   std::string key;
   std::string value;
+  bool equal = true;
 };
 
-// "metadata.name=x,spec.nodeName==y"
+// "metadata.name=x,spec.nodeName==y,status.phase!=z"
 Result<std::vector<FieldSelector>> read_field_selectors(std::string_view text) {
   std::vector<FieldSelector> selectors;
   while (!text.empty()) {
     const auto one = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), one.size() + 1));
     const auto sign = one.find('=');
-    const bool known = sign != std::string_view::npos && sign > 0 && one[sign - 1] != '!';
-    if (!known) {
+    if (sign == std::string_view::npos || sign == 0) {
       return fail(Code::kUnsupported, fmt::format("a snapshot is not searched by \"{}\"", one));
     }
+    const bool equal = one[sign - 1] != '!';
     auto value = one.substr(sign + 1);
     if (value.starts_with('=')) value.remove_prefix(1);
-    selectors.push_back({std::string(one.substr(0, sign)), std::string(value)});
+    selectors.push_back(
+        {std::string(one.substr(0, equal ? sign : sign - 1)), std::string(value), equal});
   }
   return selectors;
 }
@@ -57,11 +59,12 @@ Result<std::vector<FieldSelector>> read_field_selectors(std::string_view text) {
 Result<std::string> selected_field(const Object& object, const std::string& key) {
   if (key == "metadata.name") return object.key.name;
   if (key == "metadata.namespace") return object.key.ns;
-  if (key != "spec.nodeName") {
+  if (key != "spec.nodeName" && key != "status.phase") {
     return fail(Code::kUnsupported, fmt::format("a snapshot is not searched by {}", key));
   }
+  const auto dot = key.find('.');
   ASSIGN_OR_RETURN(const auto root, json::parse(object.json));
-  const auto field = root.at({"spec", "nodeName"});
+  const auto field = root.at({key.substr(0, dot), key.substr(dot + 1)});
   return field ? field->as_string().value_or("") : "";
 }
 
@@ -70,7 +73,7 @@ Result<bool> is_selected(const Object& object, const std::string& ns,
   if (!ns.empty() && object.key.ns != ns) return false;
   for (const auto& selector : selectors) {
     ASSIGN_OR_RETURN(const auto value, selected_field(object, selector.key));
-    if (value != selector.value) return false;
+    if ((value == selector.value) != selector.equal) return false;
   }
   return true;
 }

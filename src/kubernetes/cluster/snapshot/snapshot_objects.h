@@ -7,7 +7,7 @@
 // refused too (kUnsupported), so that "not kept" is never "not there":
 //   Pods        only those that concern GPUs are there (snapshot.h)
 //   ConfigMaps  get() alone: the cluster has others
-//   selectors   by the fields metadata.name, metadata.namespace and spec.nodeName
+//   selectors   by the fields metadata.name, metadata.namespace, spec.nodeName and status.phase
 //
 // Immutable after construction, so thread-safe.
 

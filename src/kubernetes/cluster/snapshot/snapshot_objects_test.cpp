@@ -23,7 +23,7 @@ Snapshot small() {
                     {.node = {.name = "n2"}, .configuration = std::nullopt}};
   SnapshotPod first{.pod = {.ns = "a", .name = "p", .node = "n1"}};
   SnapshotPod second{.pod = {.ns = "b", .name = "p", .node = "n2"}};
-  SnapshotPod waiting{.pod = {.ns = "b", .name = "q"}};
+  SnapshotPod waiting{.pod = {.ns = "b", .name = "q", .phase = "Failed"}};
   snapshot.pods = {first, second, waiting};
   snapshot.config_maps = {{.key = {"gpu", "configs"}, .data = {{"a", "version: v1"}}}};
   snapshot.gpu_nodes = {{.name = "n1", .status = GpuNodeStatus()}};
@@ -67,6 +67,10 @@ TEST(SnapshotObjects, SelectsByNamespaceAndField) {
       {"node", {.field_selector = "spec.nodeName=n1"}, {"a/p"}},
       {"no node", {.field_selector = "spec.nodeName="}, {"b/q"}},
       {"two fields", {.field_selector = "metadata.name==p,metadata.namespace=b"}, {"b/p"}},
+      {"others", {.field_selector = "metadata.name!=p"}, {"b/q"}},
+      {"not ended",
+       {.field_selector = "status.phase!=Succeeded,status.phase!=Failed"},
+       {"a/p", "b/p"}},
       {"none", {.ns = "c"}, {}},
   };
   for (const auto& one : cases) {
@@ -79,9 +83,8 @@ TEST(SnapshotObjects, SelectsByNamespaceAndField) {
 TEST(SnapshotObjects, WhatItCannotSelectByIsRefused) {
   SnapshotObjects objects(small());
   for (const ListOptions& options :
-       {ListOptions{.label_selector = "a=b"}, ListOptions{.field_selector = "status.phase=Running"},
-        ListOptions{.field_selector = "metadata.name!=p"},
-        ListOptions{.field_selector = "nonsense"}}) {
+       {ListOptions{.label_selector = "a=b"}, ListOptions{.field_selector = "spec.schedulerName=x"},
+        ListOptions{.field_selector = "=p"}, ListOptions{.field_selector = "nonsense"}}) {
     const auto list = objects.list(kPod, options);
     ASSERT_FALSE(list) << options.label_selector << options.field_selector;
     EXPECT_EQ(list.error().code, Code::kUnsupported);

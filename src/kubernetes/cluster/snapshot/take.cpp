@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "cluster/snapshot/config_origin.h"
 #include "cluster/snapshot/parts.h"
 
 namespace tranche::cluster {
@@ -81,21 +82,6 @@ std::optional<NodeConfiguration> configuration_of(const Node& node, const TakeOp
   NodeConfiguration configuration{.origin = std::nullopt, .condition = *found};
   if (found->status == "True") configuration.origin = found->message;
   return configuration;
-}
-
-// "ConfigMap gpu/configs, key training (...), ...": what an agent says of its configuration. A Node
-// is written by its kubelet too, so only what can be a name is taken.
-std::optional<ObjectKey> config_map_of(const NodeConfiguration& configuration) {
-  constexpr std::string_view kHead = "ConfigMap ";
-  if (!configuration.origin || !configuration.origin->starts_with(kHead)) return std::nullopt;
-  const std::string_view origin = *configuration.origin;
-  const auto name = origin.substr(kHead.size(), origin.find(',') - kHead.size());
-  const auto slash = name.find('/');
-  constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyz0123456789.-/";
-  const bool is_name = slash != std::string_view::npos && name.rfind('/') == slash &&
-                       name.find_first_not_of(kOfNames) == std::string_view::npos;
-  if (!is_name || slash == 0 || slash + 1 == name.size()) return std::nullopt;
-  return ObjectKey{std::string(name.substr(0, slash)), std::string(name.substr(slash + 1))};
 }
 
 // ---- reading
@@ -183,7 +169,8 @@ void Taker::take_pods() {
 void Taker::take_config_maps() {
   std::set<ObjectKey> keys(options_.config_maps.begin(), options_.config_maps.end());
   for (const auto& node : snapshot_.nodes) {
-    const auto key = node.configuration ? config_map_of(*node.configuration) : std::nullopt;
+    const auto key =
+        node.configuration ? config_map_of(node.configuration->condition.message) : std::nullopt;
     if (key) keys.insert(*key);
   }
   for (const auto& policy : snapshot_.cluster_policies) {

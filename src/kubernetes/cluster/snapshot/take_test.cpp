@@ -226,6 +226,12 @@ TEST(TakeSnapshot, ConfigMapsThatAgentsName) {
   } cases[] = {
       {"as agents write it", "ConfigMap gpu/configs, key a (label), version 3", {"gpu/configs"}},
       {"the name alone", "ConfigMap gpu/configs", {"gpu/configs"}},
+      {"without a key", "ConfigMap gpu/configs (no label)", {"gpu/configs"}},
+      {"no key fits", "ConfigMap gpu/configs: it has no key a", {"gpu/configs"}},
+      {"refused", "gpu/configs:training:3: sharing: no such key", {"gpu/configs"}},
+      {"a file with an error", "/etc/tranche/config.yaml:3: sharing: no such key", {}},
+      {"a fraction", "1/2:x is no amount", {}},
+      {"nothing", "", {}},
       {"a file", "/etc/tranche/config.yaml", {}},
       {"no namespace", "ConfigMap configs, key a", {}},
       {"no name", "ConfigMap gpu/, key a", {}},

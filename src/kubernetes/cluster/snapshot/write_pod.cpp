@@ -106,5 +106,4 @@ Json json_of(const SnapshotPod& value) {
   return {{"metadata", pod_metadata_of(value)}, {"spec", spec_of(value)}, {"status", status}};
 }
 
-
 }  // namespace tranche::cluster
