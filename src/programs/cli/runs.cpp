@@ -6,6 +6,7 @@
 #include "cli/layout/layout.h"
 #include "cli/limit/limit.h"
 #include "cli/lint/lint.h"
+#include "cli/snapshot/snapshot.h"
 
 namespace tranche::cli {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::array kRuns = {
     RunOf{"controller", run_controller_command},
     RunOf{"layout", run_layout_command},
     RunOf{"lint", run_lint_command},
+    RunOf{"snapshot", run_snapshot_command},
     RunOf{"limit", run_limit_command},
     RunOf{"cleanup", run_cleanup_command},
     RunOf{"completion", run_completion_command},

@@ -58,7 +58,8 @@ int run_layout_show(const LayoutCall& call) {
   }
   const auto options = config::load_layout_options(call.sources, call.use(), {});
   if (!options) return refuse(call, options.error().message());
-  if (!options->node.empty()) return run_layout_show_of_node(call, *options);
+  if (!options->node.empty() || !options->snapshot.empty())
+    return run_layout_show_of_node(call, *options);
   const Log log(LogLevel::kWarn);
   const auto connection = nvml::Connection::make(
       {.driver_root = options->driver_root, .host = FsRoot(options->host_root), .log = &log});

@@ -33,7 +33,7 @@ int run_layout_assert(const LayoutCall& call);
 int run_layout_apply(const LayoutCall& call);
 int run_layout_export(const LayoutCall& call);
 int run_layout_defaults(const LayoutCall& call);
-// With --node (on_node.cpp).
+// With --node, or --snapshot (on_node.cpp).
 int run_layout_apply_on_node(const LayoutCall& call, const config::LayoutFileOptions& options);
 int run_layout_show_of_node(const LayoutCall& call, const config::LayoutOptions& options);
 // Whether the user says yes. `signals`: Ctrl-C is a no.

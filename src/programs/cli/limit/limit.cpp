@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -14,13 +13,12 @@
 #include "cli/limit/overview.h"
 #include "cli/limit/show.h"
 #include "cli/limit/work.h"
-#include "cli/shell/cluster_choice.h"
+#include "cli/shell/cluster_source.h"
 #include "cli/shell/command.h"
 #include "cli/shell/command_end.h"
 #include "cli/shell/flags_to_sources.h"
 #include "config/flags/command_line.h"
 #include "config/programs/limit_options.h"
-#include "kube/client.h"
 
 namespace tranche::cli {
 namespace {
@@ -56,23 +54,21 @@ int end(const Result<Report>& report, const LimitOptions& options) {
 
 int run(LimitOptions options, const config::Sources& sources) {
   const Log log(LogLevel::kWarn);
-  const bool by_flag = std::ranges::any_of(
-      sources.flags, [](const config::FlagValue& flag) { return flag.name == "kubeconfig"; });
-  auto credentials = choose_cluster(options.api_server, by_flag, sources.environment);
-  if (!credentials) return not_connected(credentials.error());
+  const auto source = open_cluster({.snapshot = options.snapshot,
+                                    .api_server = options.api_server,
+                                    .user_agent = "tranche-limit"},
+                                   sources, log);
+  if (!source) return not_connected(source.error());
   if (options.ns.empty() && options.verb != Verb::kList) {
-    options.ns = credentials->ns.empty() ? "default" : credentials->ns;
+    options.ns = source->ns.empty() ? "default" : source->ns;
   }
-  const auto objects =
-      kube::Client::open(*std::move(credentials), {.user_agent = "tranche-limit", .log = &log});
-  if (!objects) return not_connected(objects.error());
   switch (options.verb) {
     case Verb::kList:
-      return end(list_limits(**objects, options.ns), options);
+      return end(list_limits(*source->objects, options.ns), options);
     case Verb::kPrune:
-      return end(prune_limits(**objects), options);
+      return end(prune_limits(*source->objects), options);
     default:
-      return end(run_limit(**objects, options), options);
+      return end(run_limit(*source->objects, options), options);
   }
 }
 

@@ -6,16 +6,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "base/exit_code.h"
-#include "base/fs.h"
 #include "cli/lint/files.h"
 #include "cli/lint/names.h"
 #include "cli/lint/report.h"
-#include "cli/shell/cluster_choice.h"
+#include "cli/shell/cluster_source.h"
 #include "cli/shell/command.h"
 #include "cli/shell/command_end.h"
 #include "cli/shell/output.h"
@@ -23,14 +20,11 @@
 #include "config/programs/lint_options.h"
 #include "explain/lint/driver_name.h"
 #include "explain/lint/lint.h"
-#include "kube/client.h"
 
 namespace tranche::cli {
 namespace {
 
 using config::LintOptions;
-
-constexpr std::size_t kLongestSnapshot = std::size_t{256} << 20U;
 
 int end(const Error& error, int code) {
   std::fflush(stdout);
@@ -45,31 +39,19 @@ std::size_t terminal_width() {
   return size.ws_col;
 }
 
-// The exit code of what keeps the cluster from being asked; nullopt: it was.
+// The exit code of what keeps the cluster, or its snapshot, from being asked; nullopt: it was.
 std::optional<int> look_at_cluster(const LintOptions& options, const config::Sources& sources,
                                    lint::Surroundings& around) {
   const Log log(LogLevel::kWarn);
-  const bool by_flag = std::ranges::any_of(
-      sources.flags, [](const config::FlagValue& flag) { return flag.name == "kubeconfig"; });
-  auto credentials = choose_cluster(options.api_server, by_flag, sources.environment);
-  if (!credentials) {
-    return end(credentials.error(), exit_code_of_connecting(credentials.error()));
-  }
-  const auto objects =
-      kube::Client::open(*std::move(credentials), {.user_agent = "tranche-lint", .log = &log});
-  if (!objects) return end(objects.error(), exit_code_of_connecting(objects.error()));
-  const auto unseen = ask_cluster(**objects, around);
+  const auto source = open_cluster({.snapshot = options.snapshot,
+                                    .api_server = options.api_server,
+                                    .user_agent = "tranche-lint"},
+                                   sources, log);
+  if (!source) return end(source.error(), exit_code_of_connecting(source.error()));
+  const auto unseen = ask_cluster(*source->objects, around);
   if (!unseen) return end(unseen.error(), exit_code_of(unseen.error()));
   if (!unseen->empty()) fmt::print(stderr, "tranche lint: {}\n", *unseen);
   return std::nullopt;
-}
-
-std::optional<int> look_at_snapshot(const std::string& path, lint::Surroundings& around) {
-  const auto text = FsRoot().read(std::filesystem::absolute(path), kLongestSnapshot);
-  if (!text) return end(text.error(), kExitUsage);
-  auto read = read_snapshot(*text, around);
-  if (read) return std::nullopt;
-  return end(std::move(read).error().with_context(path), kExitUsage);
 }
 
 void print_corrected(const std::vector<lint::FileResult>& results) {
@@ -113,10 +95,8 @@ int run_lint_command(const Invocation& invocation) {
   if (!files) return end(files.error(), kExitUsage);
   const auto driver = lint::driver_named_in(*files);
   auto around = published_surroundings(driver.value_or(std::string(kDefaultDraDriver)));
-  if (options->cluster) {
+  if (options->cluster || !options->snapshot.empty()) {
     if (const auto code = look_at_cluster(*options, sources, around)) return *code;
-  } else if (!options->snapshot.empty()) {
-    if (const auto code = look_at_snapshot(options->snapshot, around)) return *code;
   }
   return print_results(lint::lint(*files, std::move(around)), *options);
 }

@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "base/json_fields.h"
 #include "cluster/list_of.h"
-#include "cluster/snapshot/encoding.h"
 #include "dra/claim_config.h"
 #include "dra/pool.h"
 #include "gpu/mig_tables.h"
@@ -128,6 +127,10 @@ Result<std::string> ask_cluster(cluster::Objects& objects, lint::Surroundings& a
            "that "
            "this release publishes";
   }
+  if (!slices && slices.error().code == Code::kUnsupported) {  // an early snapshot
+    return slices.error().what +
+           "; names of devices are compared with those that this release publishes";
+  }
   if (!slices) return std::unexpected(slices.error());
   TRY(add_classes(objects, around));
   if (slices->empty()) {
@@ -142,18 +145,6 @@ Result<std::string> ask_cluster(cluster::Objects& objects, lint::Surroundings& a
       "{} ResourceSlices of the cluster could not be read: a name that no other has "
       "is a warning",
       unread);
-}
-
-Result<void> read_snapshot(std::string_view text, lint::Surroundings& around) {
-  ASSIGN_OR_RETURN(const auto snapshot, cluster::decode(text));
-  if (const auto* gap = cluster::gap_of(snapshot, cluster::kNode)) {
-    return fail(Code::kInvalidArgument, fmt::format("it has no Nodes: {}", gap->message),
-                "take it with the right to list nodes");
-  }
-  std::vector<cluster::Node> nodes;
-  for (const auto& one : snapshot.nodes) nodes.push_back(one.node);
-  around.offered = lint::offered_by(nodes);
-  return {};
 }
 
 }  // namespace tranche::cli

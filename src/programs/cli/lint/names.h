@@ -14,11 +14,8 @@ namespace tranche::cli {
 // driver's name. NVIDIA's names are known whatever that is: theirs may run beside it.
 lint::Surroundings published_surroundings(std::string driver = std::string(kDefaultDraDriver));
 
-// Reads Nodes, ResourceSlices and DeviceClasses. Returns what could not be compared, for people;
-// empty: nothing. Errors: those of the port.
+// Reads Nodes, ResourceSlices and DeviceClasses of a cluster, or of a snapshot. Returns what could
+// not be compared, for people; empty: nothing. Errors: those of the port.
 Result<std::string> ask_cluster(cluster::Objects& objects, lint::Surroundings& around);
-
-// Of the Nodes of a snapshot. kInvalidArgument: it is none, or its Nodes could not be read.
-Result<void> read_snapshot(std::string_view text, lint::Surroundings& around);
 
 }  // namespace tranche::cli

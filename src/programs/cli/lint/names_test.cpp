@@ -1,6 +1,9 @@
 #include "cli/lint/names.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cluster/snapshot/snapshot_objects.h"
 
 namespace tranche::cli::lint_names_test {
 namespace {
@@ -46,12 +49,38 @@ TEST(PublishedNames, ParametersAreReadAsTheDriverReadsThem) {
   EXPECT_FALSE(check(R"({"apiVersion":"resource.nvidia.com/v1beta1","kind":"GpuConfg"})"));
 }
 
-TEST(SnapshotNodes, AreReadOrRefused) {
+// What a file of before `tranche snapshot` has no list of is not taken for nothing.
+TEST(ASnapshot, IsAskedAsAClusterIs) {
+  cluster::Snapshot snapshot;
+  snapshot.nodes = {{.node = {.name = "n", .allocatable = {{"nvidia.com/gpu", "4"}}},
+                     .configuration = std::nullopt}};
+  snapshot.slices = {{.name = "s",
+                      .driver = "gpu.nvidia.com",
+                      .node = "n",
+                      .devices = {{.name = "gpu-0", .attributes = {{"brand", "x"}}}}}};
+  snapshot.device_classes = {{.name = "big", .extended_resource = "nvidia.com/big"}};
   auto around = published_surroundings();
-  const auto torn = read_snapshot("{}", around);
-  ASSERT_FALSE(torn);
-  EXPECT_EQ(torn.error().code, Code::kInvalidArgument);
-  EXPECT_FALSE(around.offered);
+  cluster::SnapshotObjects objects(snapshot);
+  EXPECT_EQ(ask_cluster(objects, around), std::string());
+  EXPECT_EQ(around.offered->at("nvidia.com/gpu"), 4);
+  EXPECT_TRUE(around.offered->contains("nvidia.com/big"));
+  EXPECT_TRUE(around.classes->contains("big"));
+  EXPECT_TRUE(around.names_are_the_clusters);
+
+  snapshot.slices.clear();
+  snapshot.gaps = {{"resourceslices.resource.k8s.io", "", Code::kUnsupported, "not in this file"}};
+  cluster::SnapshotObjects early(snapshot);
+  around = published_surroundings();
+  const auto said = ask_cluster(early, around);
+  ASSERT_TRUE(said) << said.error().what;
+  EXPECT_THAT(*said, testing::HasSubstr("not in this file; names of devices are compared with"));
+  EXPECT_EQ(around.offered->at("nvidia.com/gpu"), 4);
+  EXPECT_FALSE(around.classes) << "nobody knows them";
+
+  snapshot.gaps = {{"nodes", "", Code::kPermission, "forbidden"}};
+  snapshot.nodes.clear();
+  cluster::SnapshotObjects forbidden(snapshot);
+  EXPECT_EQ(ask_cluster(forbidden, around).error().code, Code::kPermission);
 }
 
 }  // namespace

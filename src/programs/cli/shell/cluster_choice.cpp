@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -79,6 +80,12 @@ Result<kube::Credentials> choose_cluster(const ApiServer& asked, bool by_flag,
   }
   return fail(Code::kFailedPrecondition,
               fmt::format("no cluster is configured: {}", looked_at(environment, file)), kRemedy);
+}
+
+Result<kube::Credentials> choose_cluster(const ApiServer& asked, const config::Sources& sources) {
+  const bool by_flag = std::ranges::any_of(
+      sources.flags, [](const config::FlagValue& flag) { return flag.name == "kubeconfig"; });
+  return choose_cluster(asked, by_flag, sources.environment);
 }
 
 }  // namespace tranche::cli

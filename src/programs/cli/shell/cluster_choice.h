@@ -9,6 +9,7 @@
 
 #include "base/api_server.h"
 #include "base/result.h"
+#include "config/flags/sources.h"
 #include "kube/credentials.h"
 
 namespace tranche::cli {
@@ -18,5 +19,7 @@ namespace tranche::cli {
 // context that is named cannot be used.
 Result<kube::Credentials> choose_cluster(const ApiServer& asked, bool by_flag,
                                          const std::map<std::string, std::string>& environment);
+// With the flags and the environment of a command.
+Result<kube::Credentials> choose_cluster(const ApiServer& asked, const config::Sources& sources);
 
 }  // namespace tranche::cli

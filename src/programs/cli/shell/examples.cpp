@@ -147,6 +147,9 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
      "show",
      {"What the cluster knows of a node, and how far a change is",
       "tranche layout show --node gpu-1"}},
+    {"layout",
+     "show",
+     {"What a snapshot knows of all nodes", "tranche layout show --snapshot cluster.json"}},
     {"layout", "show", {"The same as a picture", "tranche layout show -o svg > gpus.svg"}},
 
     {"lint", "", {"What is wrong in a manifest, and what to write", "tranche lint claim.yaml"}},
@@ -158,6 +161,15 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
     {"lint",
      "",
      {"For a program to read; warnings fail", "tranche lint --strict -o json claim.yaml"}},
+
+    {"snapshot", "", {"Keep what the cluster has", "tranche snapshot -o cluster.json"}},
+    {"snapshot",
+     "",
+     {"For a bug report: without names, addresses and UUIDs",
+      "tranche snapshot --anonymize -o report.json"}},
+    {"snapshot",
+     "",
+     {"Of another cluster, compressed", "tranche snapshot --context prod | gzip > prod.json.gz"}},
 
     {"limit",
      "",
@@ -207,6 +219,9 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
      "list",
      {"One namespace of another cluster", "tranche limit list -n research --context prod"}},
     {"limit", "list", {"For a program to read", "tranche limit list -o json"}},
+    {"limit",
+     "list",
+     {"What was set when a snapshot was taken", "tranche limit list --snapshot cluster.json"}},
 
     {"limit", "prune", {"Remove what is set for Pods that are gone", "tranche limit prune"}},
     {"limit",

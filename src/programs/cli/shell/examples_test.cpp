@@ -13,6 +13,7 @@
 #include "config/programs/layout_options.h"
 #include "config/programs/limit_options.h"
 #include "config/programs/lint_options.h"
+#include "config/programs/snapshot_options.h"
 
 namespace tranche::cli::examples_test {
 namespace {
@@ -56,6 +57,8 @@ std::string wrong_in(const config::Sources& sources, const Command& command, con
       return error_of(config::load_controller_options(sources));
     case config::kUseCleanup:
       return error_of(config::load_cleanup_options(sources));
+    case config::kUseSnapshot:
+      return error_of(config::load_snapshot_options(sources));
     case config::kUseVersion:
       return error_of(config::load_output_form(sources, command.uses));
     case config::kUseLint:

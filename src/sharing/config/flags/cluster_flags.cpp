@@ -16,11 +16,15 @@ constexpr auto kClusterFlags = std::to_array<FlagSpec>({
      .path = PathKind::kFile,
      .help = "kubeconfig file; empty: the files of $KUBECONFIG, ~/.kube/config, or in a Pod its "
              "service account",
-     .uses = kUseLimit | kUseLayoutNode | kUseLint},
+     .uses = kUseLimit | kUseLayoutNode | kUseLint | kUseSnapshot},
     {.name = "context",
      .help = "context of the kubeconfig file; empty: its current-context",
      .uses = kNode | kUseConfigManager | kUseCleanup | kUseController | kUseMpsControl | kUseLimit |
-             kUseLayoutNode | kUseLint},
+             kUseLayoutNode | kUseLint | kUseSnapshot},
+    {.name = "snapshot",
+     .path = PathKind::kFile,
+     .help = "answer from this file of 'tranche snapshot' instead of a cluster",
+     .uses = kUseCluster},
     {.name = "namespace",
      .environment = kNames<"NAMESPACE">,
      .default_text = "default",

@@ -35,7 +35,8 @@ enum FlagUse : unsigned {
   kUseLayoutExport = 1U << 19U,
   kUseLayoutDefaults = 1U << 20U,
   kUseLayoutApply = 1U << 21U,
-  kUseLint = 1U << 22U,  // tranche lint
+  kUseLint = 1U << 22U,      // tranche lint
+  kUseSnapshot = 1U << 23U,  // tranche snapshot
 };
 
 inline constexpr unsigned kUseLimit =
@@ -51,6 +52,9 @@ inline constexpr unsigned kUseLayoutMachine =
 
 // The commands that also talk to a cluster, about one of its nodes.
 inline constexpr unsigned kUseLayoutNode = kUseLayoutShow | kUseLayoutApply;
+
+// The commands that look at a cluster, or at a snapshot of one.
+inline constexpr unsigned kUseCluster = kUseLimitGet | kUseLimitList | kUseLayoutShow | kUseLint;
 
 inline constexpr unsigned kUseLayout = kUseLayoutLook | kUseLayoutMachine;
 

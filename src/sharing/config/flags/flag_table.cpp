@@ -39,17 +39,15 @@ constexpr std::array kPrograms = {
     FlagProgram{kUseLayoutDefaults, "layout defaults", "Layout defaults",
                 "`tranche layout defaults`"},
     FlagProgram{kUseLint, "lint", "Lint", "`tranche lint`"},
+    FlagProgram{kUseSnapshot, "snapshot", "Snapshot", "`tranche snapshot`"},
     FlagProgram{kUseVersion, "version", "Version", "`tranche version`"},
 };
 
 // A new program's table is one line here. The order is that of the help.
 constexpr std::array kTables = {
-    device_plugin_flags,  feature_discovery_flags,
-    cluster_flags,        agent_flags,
-    config_manager_flags, controller_flags,
-    cleanup_flags,        limit_flags,
-    layout_flags,         lint_flags,
-    arbiter_flags,        output_flags,
+    device_plugin_flags, feature_discovery_flags, cluster_flags, agent_flags,  config_manager_flags,
+    controller_flags,    cleanup_flags,           limit_flags,   layout_flags, lint_flags,
+    snapshot_flags,      arbiter_flags,           output_flags,
 };
 
 std::vector<FlagSpec> join() {

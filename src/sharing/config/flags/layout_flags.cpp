@@ -51,8 +51,14 @@ constexpr auto kLayoutFlags = std::to_array<FlagSpec>({
              "GPUs; empty: this machine",
      .uses = kUseLayoutApply},
     {.name = "node",
-     .help = "what the cluster knows of this node; empty: what this machine has",
+     .help = "what the cluster knows of this node; empty: what this machine has, or with "
+             "--snapshot all nodes with GPUs",
      .uses = kUseLayoutShow},
+    {.name = "snapshot",
+     .path = PathKind::kFile,
+     .help = "with --node and --dry-run: answer from this file of 'tranche snapshot' instead of a "
+             "cluster",
+     .uses = kUseLayoutApply},
     {.name = "accept-outage",
      .type = FlagType::kBool,
      .default_text = "false",

@@ -21,10 +21,6 @@ constexpr auto kLintFlags = std::to_array<FlagSpec>({
      .help = "compare with the cluster that kubectl talks to: its ResourceSlices, DeviceClasses "
              "and Nodes; --kubeconfig and --context imply it",
      .uses = kUseLint},
-    {.name = "snapshot",
-     .path = PathKind::kFile,
-     .help = "compare resources with the Nodes of this snapshot (snapshot/v1)",
-     .uses = kUseLint},
 });
 
 }  // namespace

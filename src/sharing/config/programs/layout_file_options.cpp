@@ -25,6 +25,7 @@ class WordReader {
     reader_.error(name, "somebody waits for the end", "write a duration such as 15m");
     return other;
   }
+  std::string snapshot() { return has("snapshot") ? reader_.snapshot() : std::string(); }
   ApiServer api_server() { return has("kubeconfig") ? reader_.api_server() : ApiServer(); }
   OptionReader& reader() { return reader_; }
 
@@ -50,10 +51,14 @@ void check_place(OptionReader& reader, const LayoutFileOptions& options) {
     reader.error("config-file", "the layouts are those of the node's agent",
                  "leave it out; the chart's migManager has the agent's file");
   }
-  for (const std::string_view flag : {"accept-outage", "no-wait", "timeout", "context"}) {
+  for (const std::string_view flag :
+       {"accept-outage", "no-wait", "timeout", "context", "snapshot"}) {
     if (!on_node && reader.is_set(flag)) {
       reader.error(flag, "it is for a node of the cluster", "name one: --node");
     }
+  }
+  if (on_node && !options.snapshot.empty() && !options.dry_run) {
+    reader.error("snapshot", "a snapshot is only looked at", "add --dry-run");
   }
   for (const std::string_view flag : {"mode-only", "force"}) {
     if (on_node && reader.get<bool>(flag)) {
@@ -84,6 +89,7 @@ Result<LayoutFileOptions> load_layout_file_options(const Sources& sources, unsig
       .accept_outage = of.truth("accept-outage"),
       .wait = !of.truth("no-wait"),
       .timeout = of.duration("timeout", std::chrono::minutes(15)),
+      .snapshot = of.snapshot(),
       .api_server = of.api_server()};
   if (use == kUseLayoutApply) check_place(of.reader(), options);
   return of.reader().result(std::move(options));

@@ -31,6 +31,7 @@ struct LayoutFileOptions {
   bool accept_outage = false;
   bool wait = true;
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
+  std::string snapshot = {};  // a file instead of a cluster, for a dry run; "": none
   ApiServer api_server;
   bool operator==(const LayoutFileOptions&) const = default;
 };

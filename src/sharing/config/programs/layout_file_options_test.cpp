@@ -76,6 +76,10 @@ TEST(LayoutFileOptions, WhatIsOfANodeAndWhatOfThisMachine) {
       {{"--node", "n", "-c", "x", "--timeout", "0s"}, "somebody waits for the end"},
       {{"--accept-outage"}, "name one: --node"},
       {{"--timeout", "1m"}, "name one: --node"},
+      {{"--snapshot", "s", "--dry-run"}, "name one: --node"},
+      {{"--snapshot", "s", "--node", "n", "-c", "x"}, "only looked at; add --dry-run"},
+      {{"--snapshot", "s", "--node", "n", "-c", "x", "--dry-run", "--context", "y"},
+       "it stands beside a cluster"},
   };
   for (const auto& c : cases) {
     const auto options = load(kUseLayoutApply, c.flags);

@@ -75,6 +75,7 @@ Result<LayoutOptions> load_layout_options(const Sources& sources, unsigned use,
   }
   if (takes("node")) {
     options.node = reader.get<std::string>("node");
+    options.snapshot = reader.snapshot();
     options.api_server = reader.api_server();
   }
   for (const auto& word : words) add_devices(reader, word, options.devices);

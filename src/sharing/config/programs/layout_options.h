@@ -23,7 +23,8 @@ struct LayoutOptions {
   // kUseLayoutShow: the driver's root and the file-system root, as this process sees them.
   std::string driver_root;
   std::string host_root;
-  std::string node;  // kUseLayoutShow: a cluster node; "": this machine
+  std::string node;      // kUseLayoutShow: a cluster node; "": this machine, or all of `snapshot`
+  std::string snapshot;  // kUseLayoutShow: a file instead of a cluster; "": none
   ApiServer api_server;
   bool operator==(const LayoutOptions&) const = default;
 };

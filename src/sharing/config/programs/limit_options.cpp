@@ -137,6 +137,7 @@ Result<LimitOptions> load_limit_options(const Sources& sources, Verb verb, const
                        .priority = reader.choice("class", "no class"),
                        .timeout = timeout_of(reader),
                        .output = output(reader),
+                       .snapshot = reader.snapshot(),
                        .api_server = reader.api_server()};
   check_flags_are_of(verb, reader, sources);
   check_something_is_set(reader, verb);

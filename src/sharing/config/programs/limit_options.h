@@ -31,6 +31,7 @@ struct LimitOptions {
   std::string priority;
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
   Output output = Output::kTable;
+  std::string snapshot = {};  // a file instead of a cluster; "": none. kGet, kList
   ApiServer api_server;
   bool operator==(const LimitOptions&) const = default;
 };

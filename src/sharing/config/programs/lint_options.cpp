@@ -11,12 +11,6 @@ OutputForm form_of(OptionReader& reader) {
   return text == "yaml" ? OutputForm::kYaml : OutputForm::kTable;
 }
 
-// KUBECONFIG alone does not make lint ask a cluster: what it finds would depend on the machine.
-bool is_given(const Sources& sources, std::string_view name) {
-  return std::ranges::any_of(sources.flags,
-                             [&](const FlagValue& flag) { return flag.name == name; });
-}
-
 }  // namespace
 
 Result<LintOptions> load_lint_options(const Sources& sources, std::vector<std::string> files) {
@@ -26,19 +20,20 @@ Result<LintOptions> load_lint_options(const Sources& sources, std::vector<std::s
                       .fix_to = reader.get<std::string>("fix-to"),
                       .strict = reader.get<bool>("strict"),
                       .cluster = reader.get<bool>("cluster"),
-                      .snapshot = reader.get<std::string>("snapshot"),
+                      .snapshot = reader.snapshot(),
                       .api_server = reader.api_server()};
   if (options.files.empty()) {
     reader.error(Error{Code::kInvalidArgument, "no file is named",
                        "name files or folders; - is standard input"});
   }
-  const bool named = is_given(sources, "kubeconfig") || is_given(sources, "context");
+  // KUBECONFIG alone does not make lint ask a cluster: what it finds would depend on the machine.
+  const bool named = reader.is_flag("kubeconfig") || reader.is_flag("context");
   if (named && reader.is_set("cluster") && !options.cluster) {
     reader.error("cluster", "a cluster is named and shall not be asked",
                  "leave out --cluster=false, or --kubeconfig and --context");
   }
   options.cluster = options.cluster || named;
-  if (options.cluster && !options.snapshot.empty()) {
+  if (options.cluster && !named && !options.snapshot.empty()) {
     reader.error("snapshot", "it is given together with a cluster", "leave out one of them");
   }
   return reader.result(std::move(options));

@@ -62,6 +62,21 @@ class OptionReader {
     return {.kubeconfig = get<std::string>("kubeconfig"), .context = get<std::string>("context")};
   }
 
+  // The file of --snapshot. KUBECONFIG may be set for other commands; a flag that names a cluster
+  // may not stand there too.
+  std::string snapshot() {
+    auto file = get<std::string>("snapshot");
+    if (!file.empty() && (is_flag("kubeconfig") || is_flag("context"))) {
+      error("snapshot", "it stands beside a cluster", "leave out one of them");
+    }
+    return file;
+  }
+  // Whether the command line has the flag, whatever the environment says.
+  bool is_flag(std::string_view name) const {
+    return std::ranges::any_of(sources_.flags,
+                               [&](const FlagValue& flag) { return flag.name == name; });
+  }
+
   LogLevel log_level() {
     return parse_log_level(choice("log-level", "no log level")).value_or(LogLevel::kInfo);
   }

@@ -1,0 +1,91 @@
+#include "cli/layout/node_gpus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/printable.h"
+
+namespace tranche::cli {
+namespace {
+
+constexpr const char* kMigEnabled = "enabled";
+constexpr const char* kMigUnsupported = "unsupported";
+
+// In the order of the driver, each profile once: "3g.40gb", "1g.10gb x 2".
+std::vector<std::string> counted(const std::vector<cluster::GpuNodeInstance>& instances) {
+  std::map<std::string, int> counts;
+  std::vector<std::string> order;
+  for (const auto& instance : instances) {
+    if (counts[instance.profile]++ == 0) order.push_back(instance.profile);
+  }
+  for (auto& profile : order) {
+    const auto count = counts[profile];
+    if (count > 1) profile += fmt::format(" x {}", count);
+  }
+  return order;
+}
+
+// Nobody has published anything, or nobody can: no agent of this release, no such kind, an early
+// snapshot.
+bool is_absence(Code code) { return code == Code::kNotFound || code == Code::kUnsupported; }
+
+json::Value instances_of(const cluster::GpuNodeGpu& gpu) {
+  if (!gpu.instances) return nullptr;
+  auto list = json::Value::array();
+  for (const auto& instance : *gpu.instances) {
+    list.push_back({{"uuid", instance.uuid}, {"profile", instance.profile}});
+  }
+  return list;
+}
+
+}  // namespace
+
+NodeGpus read_node_gpus(cluster::Objects& objects, const std::string& node) {
+  const auto object = objects.get(cluster::kGpuNode, {.ns = "", .name = node});
+  if (!object && is_absence(object.error().code)) return {};
+  if (!object) return {.trouble = object.error().message()};
+  auto read = cluster::parse_gpu_node(object->json);
+  if (!read) return {.trouble = read.error().message()};
+  if (!read->status) return {};
+  return {.published = true, .gpus = std::move(read->status->gpus)};
+}
+
+std::string mig_text(const cluster::GpuNodeGpu& gpu) {
+  if (gpu.mig == kMigUnsupported) return "no MIG";
+  if (gpu.mig.empty()) return "MIG not known";
+  if (gpu.mig != kMigEnabled) return "MIG off";
+  if (!gpu.instances) return "MIG on, instances not known";
+  if (gpu.instances->empty()) return "MIG on, no instances";
+  return fmt::format("{}", fmt::join(counted(*gpu.instances), ", "));
+}
+
+std::string describe(const NodeGpus& gpus) {
+  // Whoever may write the object chose the texts, and they go to a terminal.
+  if (!gpus.trouble.empty()) {
+    return fmt::format("  {:<10} not known: {}\n", "GPUs", printable(gpus.trouble));
+  }
+  std::string text;
+  for (const auto& gpu : gpus.gpus) {
+    text += fmt::format("  {:<10} {}\n", fmt::format("GPU {}", gpu.index),
+                        printable(fmt::format("{}: {}", gpu.model, mig_text(gpu))));
+  }
+  return text;
+}
+
+json::Value document_of(const NodeGpus& gpus) {
+  auto list = json::Value::array();
+  for (const auto& gpu : gpus.gpus) {
+    list.push_back({{"index", gpu.index},
+                    {"model", gpu.model},
+                    {"uuid", gpu.uuid},
+                    {"mig", gpu.mig},
+                    {"instances", instances_of(gpu)}});
+  }
+  return list;
+}
+
+}  // namespace tranche::cli

@@ -1,0 +1,98 @@
+// tranche snapshot: see docs/snapshot.md.
+
+#include "cli/snapshot/snapshot.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/uuid.h"
+#include "cli/shell/cluster_choice.h"
+#include "cli/shell/command_end.h"
+#include "cli/snapshot/report.h"
+#include "cli/snapshot/target.h"
+#include "cluster/snapshot/anonymize.h"
+#include "cluster/snapshot/encoding.h"
+#include "cluster/snapshot/take.h"
+#include "config/flags/command_line.h"
+#include "config/programs/snapshot_options.h"
+#include "kube/client.h"
+
+namespace tranche::cli {
+namespace {
+
+using config::SnapshotOptions;
+
+// Of one list with all its pages: a large cluster takes its time.
+constexpr std::chrono::minutes kDeadline{2};
+
+void say(const std::string& text) { fmt::print(stderr, "tranche snapshot: {}\n", text); }
+
+int end(const Error& error, int code) {
+  say(error.message());
+  return code;
+}
+
+cluster::TakeOptions take_options(const SnapshotOptions& options, const std::string& server) {
+  return {.now = SystemClock().wall_now(),
+          .server = server,
+          .taken_by = version_line(),
+          .config_maps = options.config_maps,
+          .policy_namespace = options.operator_namespace};
+}
+
+// The file before the cluster: who waits for a large one shall not learn then that it goes nowhere.
+int run(const SnapshotOptions& options, const config::Sources& sources) {
+  std::optional<std::filesystem::path> file;
+  if (!options.file.empty()) {
+    auto target = file_to_write(options.file);
+    if (!target) return end(target.error(), kExitUsage);
+    file = *std::move(target);
+  }
+  const Log log(LogLevel::kWarn);
+  auto credentials = choose_cluster(options.api_server, sources);
+  if (!credentials) {
+    return end(credentials.error(), exit_code_of_connecting(credentials.error()));
+  }
+  const auto server = credentials->server;
+  const auto objects =
+      kube::Client::open(*std::move(credentials), {.user_agent = "tranche-snapshot", .log = &log});
+  if (!objects) return end(objects.error(), exit_code_of_connecting(objects.error()));
+  const auto snapshot =
+      cluster::take(**objects, take_options(options, server), {.deadline = kDeadline});
+  if (!snapshot) return end(snapshot.error(), exit_code_of(snapshot.error()));
+  const auto text = cluster::encode(
+      options.anonymize ? cluster::anonymize(*snapshot, checksum(random_uuid())) : *snapshot);
+  const auto written = file ? write_private(*file, text) : write_stream(stdout, text);
+  if (!written) return end(written.error(), kExitFinding);
+  const auto missing = missing_lines(*snapshot);
+  for (const auto& line : missing) say(line);
+  if (file) say(fmt::format("{} has {}", file->string(), contents_of(*snapshot)));
+  return missing.empty() ? kExitFine : kExitFinding;
+}
+
+}  // namespace
+
+int run_snapshot_command(const Invocation& invocation) {
+  const auto parsed = config::parse_words(invocation.arguments, invocation.command.uses);
+  if (!parsed) return refuse(invocation, parsed.error().message());
+  if (const auto answered = answer_help(invocation, *parsed, nullptr)) return *answered;
+  if (!parsed->positionals.empty()) {
+    return refuse(invocation,
+                  fmt::format("unexpected argument '{}'", parsed->positionals[0].substr(0, 80)));
+  }
+  const config::Sources sources{.flags = parsed->flags, .environment = invocation.environment};
+  const auto options = config::load_snapshot_options(sources);
+  if (!options) return refuse(invocation, options.error().message());
+  return run(*options, sources);
+}
+
+}  // namespace tranche::cli

@@ -1,0 +1,55 @@
+#include "cli/snapshot/target.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/fs.h"
+
+namespace tranche::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unexpected<Error> unfit(const std::string& path, std::string_view why, std::string hint) {
+  return fail(Code::kInvalidArgument, fmt::format("--output: {} {}", path, why), std::move(hint));
+}
+
+}  // namespace
+
+Result<fs::path> file_to_write(const std::string& path) {
+  std::error_code ignored;
+  auto file = fs::absolute(path, ignored);
+  // A link stays a link, and what it leads to is replaced.
+  if (const auto target = fs::canonical(file, ignored); !target.empty()) file = target;
+  const auto status = fs::status(file, ignored);
+  if (fs::is_directory(status) || file.filename().empty()) {
+    return unfit(path, "is a folder", "name a file in it");
+  }
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return unfit(path, "is no file", "leave out --output, and let the shell write there");
+  }
+  if (!fs::is_directory(file.parent_path(), ignored)) {
+    return unfit(path, "is in no folder that exists",
+                 fmt::format("make {}", file.parent_path().string()));
+  }
+  return file;
+}
+
+Result<void> write_private(const fs::path& file, std::string_view text) {
+  auto written = FsRoot().write_atomic(file, text, 0600, true);
+  if (written) return written;
+  auto error = std::move(written).error();
+  if (error.hint.empty()) error.hint = "nothing was written; what was there is as it was";
+  return std::unexpected(std::move(error));
+}
+
+Result<void> write_stream(std::FILE* stream, std::string_view text) {
+  const bool all = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  if (all && std::fflush(stream) == 0) return {};
+  return fail(Code::kInternal, fmt::format("standard output: {}", std::strerror(errno)),
+              "what was written is not a whole snapshot");
+}
+
+}  // namespace tranche::cli
