@@ -445,3 +445,19 @@ def test_an_anonymous_snapshot_has_no_name(cluster, tmp_path):
     assert status["reasons"][0]["message"] == f"{pod['namespace']}/{pod['name']} holds {gpu}::3"
     uuid = content["resourceSlices"][0]["spec"]["devices"][0]["attributes"]["uuid"]["string"]
     assert uuid == "GPU-00000000-0000-4000-8000-000000000001"
+
+
+def test_a_file_is_made_anonymous_later(cluster, file, tmp_path):
+    report = tmp_path / "report.json"
+    done = run("snapshot", "--anonymize", "--snapshot", file, "-o", report)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
+    text = report.read_text()
+    assert MARK not in text and GPU not in text
+    before, after = (json.loads(one.read_text())["snapshot"] for one in (file, report))
+    assert after["takenAt"] == before["takenAt"] and len(after["pods"]) == len(before["pods"])
+    for flags, says in (([], "add --anonymize"), (["--anonymize", "--context", "x"], "beside a cluster")):
+        wrong = run("snapshot", "--snapshot", file, *flags)
+        assert wrong.returncode == 2 and says in wrong.stderr
+    torn = run("snapshot", "--anonymize", "--snapshot", "/dev/null")
+    assert torn.returncode == 2 and "torn or not snapshot/v1" in torn.stderr

@@ -20,14 +20,14 @@ bool holds_names(std::string_view key) { return key == "mig-configs" || key == "
 bool is_name_field(std::string_view key) { return key == "name" || key == "layout"; }
 
 void rename_chosen(const Renamer& renamer, std::string& name) {
-  const bool is_public = is_mig_name(name) || is_number(name) || name.starts_with("nvidia.com/");
+  // A resource may stand without its domain.
+  const bool is_public = is_mig_name(name) || is_number(name) || name.starts_with("nvidia.com/") ||
+                         name == "gpu" || name == "gpu.shared";
   if (!is_public) renamer.name(NameKind::kConfigName, name);
 }
 
 void rename(const Renamer& renamer, yaml::Node& node, std::string_view key) {
   if (node.kind == yaml::Kind::kScalar) {
-    // A resource's name is the cluster's, with or without its domain.
-    if (key == "name" && node.scalar.starts_with("gpu")) return;
     if (is_name_field(key)) return rename_chosen(renamer, node.scalar);
     return renamer.text(node.scalar);
   }

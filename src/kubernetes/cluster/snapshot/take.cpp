@@ -86,6 +86,10 @@ std::optional<NodeConfiguration> configuration_of(const Node& node, const TakeOp
 
 // ---- reading
 
+bool is_out_of_reach(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
+}
+
 class Taker {
  public:
   Taker(Objects& objects, const TakeOptions& options, const Call& call)
@@ -209,6 +213,7 @@ Result<Snapshot> Taker::take() {
   snapshot_.server = options_.server;
   snapshot_.taken_by = options_.taken_by;
   take_nodes();
+  if (first_ && is_out_of_reach(*first_)) return std::unexpected(*std::move(first_));
   snapshot_.gpu_nodes = list(kGpuNode, parse_gpu_node);
   take_pods();
   snapshot_.cluster_policies = list(kClusterPolicy, parse_cluster_policy);
@@ -219,10 +224,9 @@ Result<Snapshot> Taker::take() {
   snapshot_.budgets = list(kPodDisruptionBudget, parse_disruption_budget);
   take_claims();
   // Half a snapshot that looks whole is worse than none.
-  if (call_.stop.stop_requested()) return fail(Code::kUnavailable, "snapshot: stopped");
+  if (call_.stop.stop_requested()) return fail(Code::kUnavailable, "stopped");
   if (!any_) {
-    return std::unexpected(
-        std::move(*first_).with_context("snapshot: nothing of the cluster could be read"));
+    return std::unexpected(std::move(*first_).with_context("nothing of the cluster could be read"));
   }
   return sorted(std::move(snapshot_));
 }

@@ -31,8 +31,9 @@ struct TakeOptions {
 };
 
 // Queries the API server, one call after another, each with `call`'s deadline. A failure becomes a
-// gap; an invalid object becomes a gap of that object. An error only if nothing at all could be
-// read (that of the first call) or a stop was requested (kUnavailable).
+// gap; an invalid object becomes a gap of that object. An error only if the first call does not
+// reach the API server (kUnavailable, kTimeout: each of the others would wait as long), if nothing
+// at all could be read (that of the first call), or a stop was requested (kUnavailable).
 Result<Snapshot> take(Objects& objects, const TakeOptions& options, const Call& call = {});
 
 }  // namespace tranche::cluster

@@ -304,13 +304,23 @@ TEST(TakeSnapshot, NothingAtAllIsAnError) {
   for (const auto* kind :
        {&kNode, &kPod, &kClusterPolicy, &kGpuTier, &kNamespace, &kResourceQuota,
         &kPodDisruptionBudget, &kResourceSlice, &kResourceClaim, &kDeviceClass, &kGpuNode}) {
-    api.refuse("", *kind, {Code::kUnavailable, std::string(kind->plural) + ": no route to host"});
+    api.refuse("", *kind, {Code::kPermission, std::string(kind->plural) + ": no rights"});
   }
   const auto snapshot = take(api, options());
   ASSERT_FALSE(snapshot);
+  EXPECT_EQ(snapshot.error().code, Code::kPermission);
+  EXPECT_EQ(snapshot.error().what, "nothing of the cluster could be read: nodes: no rights");
+}
+
+// Each call would wait for it, and again.
+TEST(TakeSnapshot, AnApiServerOutOfReachIsAskedOnce) {
+  test::FakeObjects api;
+  api.refuse("list", kNode, {Code::kUnavailable, "no route to host"});
+  const auto snapshot = take(api, options());
+  ASSERT_FALSE(snapshot);
   EXPECT_EQ(snapshot.error().code, Code::kUnavailable);
-  EXPECT_EQ(snapshot.error().what,
-            "snapshot: nothing of the cluster could be read: nodes: no route to host");
+  EXPECT_EQ(snapshot.error().what, "no route to host");
+  EXPECT_THAT(api.calls(), ElementsAre("list nodes"));
 }
 
 TEST(TakeSnapshot, AStopLeavesNoHalfSnapshot) {

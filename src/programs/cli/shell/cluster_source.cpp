@@ -24,15 +24,20 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<ClusterSource> open_file(const std::string& path) {
-  ASSIGN_OR_RETURN(const auto text, read_file(path));
-  auto snapshot = cluster::decode(text);
-  if (!snapshot) return std::unexpected(std::move(snapshot).error().with_context(path));
-  return ClusterSource{.objects = std::make_unique<cluster::SnapshotObjects>(*snapshot),
+  ASSIGN_OR_RETURN(const auto snapshot, read_snapshot(path));
+  return ClusterSource{.objects = std::make_unique<cluster::SnapshotObjects>(snapshot),
                        .ns = {},
-                       .taken_at = snapshot->taken_at};
+                       .taken_at = snapshot.taken_at};
 }
 
 }  // namespace
+
+Result<cluster::Snapshot> read_snapshot(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto text, read_file(path));
+  auto snapshot = cluster::decode(text);
+  if (!snapshot) return std::unexpected(std::move(snapshot).error().with_context(path));
+  return snapshot;
+}
 
 Result<ClusterSource> open_cluster(const ClusterRequest& request, const config::Sources& sources,
                                    const Log& log) {

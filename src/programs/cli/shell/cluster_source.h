@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cluster/objects.h"
+#include "cluster/snapshot/snapshot.h"
 #include "cluster/time.h"
 #include "config/flags/sources.h"
 
@@ -22,14 +23,16 @@ struct ClusterSource {
   std::optional<cluster::WallTime> taken_at;
 };
 
+// A file of `tranche snapshot`. Whatever is wrong with it is kInvalidArgument.
+Result<cluster::Snapshot> read_snapshot(const std::string& path);
+
 struct ClusterRequest {
   std::string snapshot;  // a file; "": the cluster that `api_server` and the environment choose
   ApiServer api_server;
   std::string user_agent;
 };
 
-// Errors are those of choose_cluster(); whatever is wrong with the file is kInvalidArgument.
-// `log` must outlive the source.
+// Errors are those of choose_cluster() and read_snapshot(). `log` must outlive the source.
 Result<ClusterSource> open_cluster(const ClusterRequest& request, const config::Sources& sources,
                                    const Log& log);
 

@@ -169,6 +169,10 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
       "tranche snapshot --anonymize -o report.json"}},
     {"snapshot",
      "",
+     {"The same of a snapshot that was taken before",
+      "tranche snapshot --anonymize --snapshot cluster.json -o report.json"}},
+    {"snapshot",
+     "",
      {"Of another cluster, compressed", "tranche snapshot --context prod | gzip > prod.json.gz"}},
 
     {"limit",

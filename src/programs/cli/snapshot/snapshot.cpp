@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "cli/shell/cluster_choice.h"
+#include "cli/shell/cluster_source.h"
 #include "cli/shell/command_end.h"
 #include "cli/snapshot/report.h"
 #include "cli/snapshot/target.h"
@@ -49,14 +50,31 @@ cluster::TakeOptions take_options(const SnapshotOptions& options, const std::str
           .policy_namespace = options.operator_namespace};
 }
 
-// The file before the cluster: who waits for a large one shall not learn then that it goes nowhere.
-int run(const SnapshotOptions& options, const config::Sources& sources) {
-  std::optional<std::filesystem::path> file;
-  if (!options.file.empty()) {
-    auto target = file_to_write(options.file);
-    if (!target) return end(target.error(), kExitUsage);
-    file = *std::move(target);
-  }
+using Target = std::optional<std::filesystem::path>;  // nullopt: standard output
+
+// Before the cluster is asked: who waits for a large one shall not learn then that it goes nowhere.
+Result<Target> target_of(const SnapshotOptions& options) {
+  if (options.file.empty()) return std::nullopt;
+  return file_to_write(options.file);
+}
+
+Result<void> write(const cluster::Snapshot& snapshot, const SnapshotOptions& options,
+                   const Target& target) {
+  const auto text = cluster::encode(
+      options.anonymize ? cluster::anonymize(snapshot, checksum(random_uuid())) : snapshot);
+  return target ? write_private(*target, text) : write_stream(stdout, text);
+}
+
+// What is missing in a file was told when it was taken.
+int anonymize_file(const SnapshotOptions& options, const Target& target) {
+  const auto snapshot = read_snapshot(options.snapshot);
+  if (!snapshot) return end(snapshot.error(), kExitUsage);
+  const auto written = write(*snapshot, options, target);
+  return written ? kExitFine : end(written.error(), kExitFinding);
+}
+
+int take_cluster(const SnapshotOptions& options, const config::Sources& sources,
+                 const Target& target) {
   const Log log(LogLevel::kWarn);
   auto credentials = choose_cluster(options.api_server, sources);
   if (!credentials) {
@@ -69,14 +87,20 @@ int run(const SnapshotOptions& options, const config::Sources& sources) {
   const auto snapshot =
       cluster::take(**objects, take_options(options, server), {.deadline = kDeadline});
   if (!snapshot) return end(snapshot.error(), exit_code_of(snapshot.error()));
-  const auto text = cluster::encode(
-      options.anonymize ? cluster::anonymize(*snapshot, checksum(random_uuid())) : *snapshot);
-  const auto written = file ? write_private(*file, text) : write_stream(stdout, text);
-  if (!written) return end(written.error(), kExitFinding);
+  if (const auto written = write(*snapshot, options, target); !written) {
+    return end(written.error(), kExitFinding);
+  }
   const auto missing = missing_lines(*snapshot);
   for (const auto& line : missing) say(line);
-  if (file) say(fmt::format("{} has {}", file->string(), contents_of(*snapshot)));
+  if (target) say(fmt::format("{} has {}", target->string(), contents_of(*snapshot)));
   return missing.empty() ? kExitFine : kExitFinding;
+}
+
+int run(const SnapshotOptions& options, const config::Sources& sources) {
+  const auto target = target_of(options);
+  if (!target) return end(target.error(), kExitUsage);
+  return options.snapshot.empty() ? take_cluster(options, sources, *target)
+                                  : anonymize_file(options, *target);
 }
 
 }  // namespace

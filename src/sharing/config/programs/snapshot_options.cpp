@@ -38,10 +38,14 @@ Result<SnapshotOptions> load_snapshot_options(const Sources& sources) {
   OptionReader reader(sources, kUseSnapshot);
   SnapshotOptions options{.file = reader.get<std::string>("output"),
                           .anonymize = reader.get<bool>("anonymize"),
+                          .snapshot = reader.snapshot(),
                           .config_maps = config_maps(reader),
                           .operator_namespace = operator_namespace(reader),
                           .api_server = reader.api_server()};
   if (options.file == "-") options.file.clear();
+  if (!options.snapshot.empty() && !options.anonymize) {
+    reader.error("snapshot", "it is one already", "add --anonymize");
+  }
   return reader.result(std::move(options));
 }
 

@@ -14,6 +14,7 @@ namespace tranche::config {
 struct SnapshotOptions {
   std::string file;  // "": standard output
   bool anonymize = false;
+  std::string snapshot = {};  // a file instead of a cluster, to be anonymized; "": none
   std::vector<cluster::ObjectKey> config_maps;
   std::string operator_namespace;
   ApiServer api_server;

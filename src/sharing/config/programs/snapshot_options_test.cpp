@@ -38,7 +38,10 @@ TEST(SnapshotOptions, WhatIsWrongIsSaid) {
       {"nothing behind", {"config-map", "a/"}, "'a/' names no ConfigMap"},
       {"namespace", {"operator-namespace", "A B"}, "'A B' is no name"},
       {"anonymize", {"anonymize", "perhaps"}, "perhaps"},
+      {"snapshot", {"snapshot", "s"}, "it is one already; add --anonymize"},
   };
+  EXPECT_EQ(load_snapshot_options({.flags = {{"snapshot", "s"}, {"anonymize", "true"}}})->snapshot,
+            "s");
   for (const auto& one : cases) {
     const auto options = load_snapshot_options({.flags = {one.flag}});
     ASSERT_FALSE(options) << one.name;
