@@ -167,6 +167,7 @@ TEST(Anonymize, ConfigurationsKeepWhatTheySayWithoutComments) {
   EXPECT_THAT(all, HasSubstr("all-1g.10gb"));
   EXPECT_THAT(all, HasSubstr("\"1g.10gb\": 7"));
   EXPECT_THAT(all, HasSubstr("# left out"));
+  EXPECT_THAT(all, HasSubstr("pools:\n- name: config-"));
   EXPECT_THAT(all, Not(HasSubstr("Ann")));
   EXPECT_THAT(all, Not(HasSubstr("ann")));
 }

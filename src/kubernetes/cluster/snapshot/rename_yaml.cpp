@@ -31,7 +31,7 @@ void rename(const Renamer& renamer, yaml::Node& node, std::string_view key) {
     if (is_name_field(key)) return rename_chosen(renamer, node.scalar);
     return renamer.text(node.scalar);
   }
-  for (auto& item : node.items) rename(renamer, item, key);
+  for (auto& item : node.items) rename(renamer, item, holds_names(key) ? "" : key);
   for (auto& entry : node.entries) {
     const auto was = entry.key;
     if (holds_names(key)) {
