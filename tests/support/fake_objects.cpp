@@ -36,7 +36,7 @@ Object object_of(const json& value) {
 
 bool has_status(const Kind& kind) {
   return kind == kNode || kind == kPod || kind == kDaemonSet || kind == kClusterPolicy ||
-         kind == kCustomResourceDefinition || kind == kResourceQuota;
+         kind == kCustomResourceDefinition || kind == kResourceQuota || kind == kGpuNode;
 }
 
 // Kinds whose changes of spec are counted.

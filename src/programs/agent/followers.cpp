@@ -6,6 +6,7 @@
 
 #include "agent/config/parts.h"
 #include "agent/dra/parts.h"
+#include "agent/gpunode/parts.h"
 #include "agent/grants/open_grants.h"
 #include "agent/health/parts.h"
 #include "agent/labels/parts.h"
@@ -30,6 +31,7 @@ constexpr Parts (*kRooms[])(const AgentContext&) = {
     dra_parts,          // the DRA driver
     mig_parts,          // changes of the MIG layout
     health_parts,       // unhealthy GPUs
+    gpunode_parts,      // the node's GPUNode
     notices_parts,      // what people are told of the offer
     labels_parts,       // feature labels
 };

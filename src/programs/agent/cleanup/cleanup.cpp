@@ -271,6 +271,7 @@ CleanupPlan plan_cleanup(const config::Sources& sources, const config::AgentOpti
   CleanupPlan plan{.feature_file = config.flags.gfd.output_file,
                    .labels = options.label_output,
                    .condition = options.node_config.has_value(),
+                   .gpu_node = options.gpu_node,
                    .cdi = config.uses_cdi(),
                    .cdi_root = options.cdi_root,
                    .state_dir = options.state_dir,
@@ -310,6 +311,12 @@ std::vector<CleanupStep> cleanup_steps(const CleanupPlan& plan, cluster::Objects
     steps.push_back({"the condition of Node " + plan.node_name,
                      [objects, name = plan.node_name](const std::stop_token& stop) {
                        return clear_condition(*objects, name, stop);
+                     }});
+  }
+  if (plan.gpu_node) {
+    steps.push_back({"the GPUNode of " + plan.node_name,
+                     [objects, name = plan.node_name](const std::stop_token& stop) {
+                       return clear_gpu_node(*objects, name, stop);
                      }});
   }
   if (plan.cdi) {

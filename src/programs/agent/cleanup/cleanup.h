@@ -28,6 +28,7 @@ struct CleanupPlan {
   std::filesystem::path feature_file;  // empty: none
   config::LabelOutput labels = config::LabelOutput::kFile;
   bool condition = false;
+  bool gpu_node = false;
   bool cdi = false;
   std::filesystem::path cdi_root;
   std::filesystem::path state_dir;
@@ -41,7 +42,7 @@ struct CleanupPlan {
   std::optional<std::set<std::string>> mounted = std::set<std::string>();
 
   bool needs_api_server() const {
-    return condition || labels == config::LabelOutput::kNode ||
+    return condition || gpu_node || labels == config::LabelOutput::kNode ||
            labels == config::LabelOutput::kNodeFeature;
   }
   bool operator==(const CleanupPlan&) const = default;

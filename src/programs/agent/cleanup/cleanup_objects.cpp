@@ -76,6 +76,14 @@ Removed clear_node_feature(cluster::Objects& objects, const std::string& ns,
   return std::unexpected(gone.error());
 }
 
+Removed clear_gpu_node(cluster::Objects& objects, const std::string& node,
+                       const std::stop_token& stop) {
+  const auto gone = objects.remove(cluster::kGpuNode, {.ns = "", .name = node}, {}, {.stop = stop});
+  if (gone) return std::vector<std::string>{"GPUNode " + node};
+  if (gone.error().code == Code::kNotFound) return std::vector<std::string>();
+  return std::unexpected(gone.error());
+}
+
 Removed clear_condition(cluster::Objects& objects, const std::string& node,
                         const std::stop_token& stop) {
   const cluster::ObjectKey key{.ns = "", .name = node};

@@ -23,6 +23,10 @@ Result<std::vector<std::string>> clear_node_feature(cluster::Objects& objects,
                                                     const std::string& ns, const std::string& node,
                                                     const std::stop_token& stop);
 
+// Removes the node's GPUNode.
+Result<std::vector<std::string>> clear_gpu_node(cluster::Objects& objects, const std::string& node,
+                                                const std::stop_token& stop);
+
 // Removes our conditions of the Node, the requests for evictions, and the outcome of limits
 // that were set. The order of limits itself is the operator's and stays.
 Result<std::vector<std::string>> clear_condition(cluster::Objects& objects, const std::string& node,

@@ -308,8 +308,24 @@ TEST_F(CleanupTest, TheNodeFeatureGoesUnlessItIsNvidias) {
   EXPECT_TRUE(objects_.text(cluster::kNodeFeature, kFeatureKey).empty());
 }
 
+TEST_F(CleanupTest, TheGpuNodeOfTheNodeGoesAndNoOther) {
+  for (const auto* name : {"n1", "n2"}) {
+    objects_.put(cluster::kGpuNode, json{{"metadata", {{"name", name}}}}.dump());
+  }
+  EXPECT_EQ(clear(), true);
+  EXPECT_FALSE(objects_.text(cluster::kGpuNode, kNodeKey).empty()) << "this agent writes none";
+  plan_.gpu_node = true;
+  EXPECT_EQ(clear(), true);
+  EXPECT_TRUE(objects_.text(cluster::kGpuNode, kNodeKey).empty());
+  EXPECT_EQ(log_.count("removed GPUNode n1"), 1);
+  EXPECT_FALSE(objects_.text(cluster::kGpuNode, {"", "n2"}).empty());
+  EXPECT_EQ(clear(), true) << "there is none any more";
+}
+
 TEST_F(CleanupTest, ANodeThatIsGoneIsClear) {
   objects_.serve(cluster::kNodeFeature, false);
+  objects_.serve(cluster::kGpuNode, false);
+  plan_.gpu_node = true;
   plan_.condition = true;
   plan_.labels = config::LabelOutput::kNode;
   EXPECT_EQ(clear(), true);

@@ -192,6 +192,13 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .default_text = "false",
      .help = "make MIG instances for claims and remove them after (with --dra); "
              "needs root"},
+    {.name = "gpu-node",
+     .environment = kNames<"TRANCHE_GPU_NODE">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "write what this agent knows of the node's GPUs, and who holds them, into the GPUNode "
+             "of the node's name; needs the API server",
+     .uses = kUseAgent | kUseCleanup},
     {.name = "kubelet-plugins-directory-path",
      .environment = kNames<"KUBELET_PLUGINS_DIRECTORY_PATH">,
      .path = PathKind::kFolder,

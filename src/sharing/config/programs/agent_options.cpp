@@ -164,6 +164,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .dra_driver_name = read_driver_name(reader),
       .dra_evict_after = duration_or_never(reader, "dra-evict-after"),
       .dra_dynamic_mig = reader.get<bool>("dra") && reader.get<bool>("dra-dynamic-mig"),
+      .gpu_node = reader.get<bool>("gpu-node"),
       .plugins_dir = reader.get<std::string>("kubelet-plugins-directory-path"),
       .registrar_dir = reader.get<std::string>("kubelet-registrar-directory-path"),
       .node_name = reader.get<std::string>("node-name"),

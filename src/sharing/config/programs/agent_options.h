@@ -63,6 +63,7 @@ struct AgentOptions {
   std::string dra_driver_name{kDefaultDraDriver};
   std::optional<std::chrono::nanoseconds> dra_evict_after;  // nullopt: never
   bool dra_dynamic_mig = false;  // create MIG instances for claims; only with `dra`
+  bool gpu_node = false;         // write the node's GPUNode
   std::string plugins_dir;  // "": below kubelet_root. A path as kubelet sees it, because it is sent
                             // to kubelet
   std::string registrar_dir;  // likewise
@@ -91,7 +92,7 @@ struct AgentOptions {
   }
   // Whether it cannot work without the API server.
   bool needs_api_server() const {
-    return dra || mig_manager || node_config.has_value() ||
+    return dra || mig_manager || gpu_node || node_config.has_value() ||
            label_output == LabelOutput::kNodeFeature || label_output == LabelOutput::kNode;
   }
 };

@@ -1,0 +1,47 @@
+#pragma once
+// The node's GPUNode as a follower: hands on each round, and runs the publisher on a thread of its
+// own. The object stays when the agent ends: what containers hold does not end with it.
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "agent/gpunode/gpu_node_publisher.h"
+#include "agent/gpunode/status_source.h"
+#include "agent/loop/follower.h"
+#include "base/clock.h"
+
+namespace tranche::agent {
+
+class GpuNodeFollower final : public Follower {
+ public:
+  struct Parts {
+    GpuNodeObject object;
+    StatusSource::Parts source;
+    const Clock& clock;
+    const Log& log;
+  };
+  // The references outlive it.
+  explicit GpuNodeFollower(Parts parts);
+  ~GpuNodeFollower() override { end(); }
+
+  Result<void> follow(const Round& round) override;
+  // The next agent writes from now on.
+  void rest() override { end(); }
+  void finish() override { end(); }
+
+ private:
+  void run(const std::stop_token& stop);
+  void end();
+
+  const Clock& clock_;
+  StatusSource source_;
+  GpuNodePublisher publisher_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  bool woken_ = false;
+  std::jthread thread_;  // last: it uses the other members
+};
+
+}  // namespace tranche::agent

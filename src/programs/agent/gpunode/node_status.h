@@ -1,0 +1,36 @@
+#pragma once
+// Makes the status of the node's GPUNode of what the agent knows. Pure.
+//
+// A text may be a tenant's (the names of Pods and claims) or the driver's. So each is printable and
+// of a bounded length.
+
+#include <string>
+#include <vector>
+
+#include "agent/loop/state.h"
+#include "cluster/gpu_node.h"
+#include "holdings/holdings.h"
+#include "offer/offer.h"
+
+namespace tranche::agent {
+
+struct NodeFactsForStatus {
+  const State& state;  // state.machine is set
+  const offer::Offer& offer;
+  const holdings::Holdings& held;
+  // Of DRA: what the devices of a node in mode `dra` are listed under.
+  const std::string& driver_name;
+};
+
+// It may be too long: see fit() (fit.h).
+cluster::GpuNodeStatus make_status(const NodeFactsForStatus& known);
+
+// Why something is not as configured, in a stable order (node_reasons.cpp).
+std::vector<cluster::GpuNodeReason> reasons_of(const State& state, const offer::Offer& offer);
+
+inline constexpr std::size_t kLongestName = 253;  // of an object of Kubernetes
+inline constexpr std::size_t kLongestMessage = 512;
+// The text as it stands in a status.
+std::string clean(std::string_view text, std::size_t most = kLongestName);
+
+}  // namespace tranche::agent

@@ -1,0 +1,52 @@
+#include "agent/gpunode/status_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/gpunode/fit.h"
+#include "agent/gpunode/node_status.h"
+#include "holdings/users.h"
+
+namespace tranche::agent {
+
+void StatusSource::follow(const State& state, std::shared_ptr<const offer::Offer> offer) {
+  auto seen = std::make_shared<const Seen>(state, std::move(offer));
+  const std::scoped_lock lock(mutex_);
+  seen_ = std::move(seen);
+}
+
+StatusSource::MadeOf StatusSource::made_of_now() const {
+  const std::scoped_lock lock(mutex_);
+  return {.seen = seen_, .granted = parts_.book.granted(), .claims = parts_.book.version()};
+}
+
+std::shared_ptr<const cluster::GpuNodeStatus> StatusSource::status(TimePoint now) {
+  auto of = made_of_now();
+  if (of.seen == nullptr) return nullptr;
+  if (of == made_of_ && !(pods_due_ && *pods_due_ <= now)) return status_;
+  made_of_ = std::move(of);
+  make(now);
+  return status_;
+}
+
+void StatusSource::make(TimePoint now) {
+  auto held = parts_.book.all();
+  pods_due_.reset();
+  if (parts_.pods && !held.empty()) {
+    pods_due_ = now + kReadPods;
+    if (const auto pods = parts_.pods()) held = holdings::with_users(held, *pods);
+  }
+  const auto& [state, offer] = *made_of_.seen;
+  auto made = fit(make_status(
+      {.state = state, .offer = *offer, .held = held, .driver_name = parts_.driver_name}));
+  if (status_ != nullptr && *status_ == made) return;
+  status_ = std::make_shared<const cluster::GpuNodeStatus>(std::move(made));
+}
+
+void StatusSource::ask_names() {
+  if (!parts_.ask) return;
+  const auto granted = parts_.book.granted();
+  if (std::ranges::any_of(*granted, [](const auto& one) { return one.pod.empty(); })) parts_.ask();
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,67 @@
+#pragma once
+// What the status of the node's GPUNode shall be now: made anew when the agent has a new offer,
+// when the book of holdings changed, and now and then of the Pods, which have more names. follow()
+// may be called by any thread, the others by one.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/holdings/book.h"
+#include "agent/loop/state.h"
+#include "cluster/gpu_node.h"
+#include "cluster/pod.h"
+
+namespace tranche::agent {
+
+class StatusSource {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  struct Parts {
+    Book& book;
+    // Has the book hear what kubelet says now. May be empty.
+    std::function<void()> ask = {};
+    // Those of the node; nullopt: not known. Empty: nobody may read them.
+    std::function<std::optional<std::vector<cluster::Pod>>()> pods = {};
+    std::string driver_name;  // of DRA
+  };
+  // So often the Pods are read while something is held.
+  static constexpr std::chrono::seconds kReadPods{5};
+
+  explicit StatusSource(Parts parts) : parts_(std::move(parts)) {}
+
+  void follow(const State& state, std::shared_ptr<const offer::Offer> offer);
+  // null: the hardware has not been read yet. The same pointer until something changes.
+  std::shared_ptr<const cluster::GpuNodeStatus> status(TimePoint now);
+  // If kubelet has not named a container yet: asks for its name.
+  void ask_names();
+
+ private:
+  struct Seen {
+    State state;
+    std::shared_ptr<const offer::Offer> offer;
+  };
+  // What the status was made of. The pointers are held, so that none of them comes back as another.
+  struct MadeOf {
+    std::shared_ptr<const Seen> seen;
+    GrantEntries::Shared granted;
+    std::uint64_t claims = 0;
+    bool operator==(const MadeOf&) const = default;
+  };
+  MadeOf made_of_now() const;
+  void make(TimePoint now);
+
+  const Parts parts_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Seen> seen_;  // guarded by mutex_; null: nothing yet
+
+  MadeOf made_of_;
+  std::optional<TimePoint> pods_due_;  // nullopt: nothing is held
+  std::shared_ptr<const cluster::GpuNodeStatus> status_;
+};
+
+}  // namespace tranche::agent
