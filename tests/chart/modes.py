@@ -20,6 +20,7 @@ MPS = TIME_SLICING.replace("timeSlicing", "mps")
 
 MODES = {
     "defaults": {},
+    "no-gpu-node": {"gpuNode": {"enabled": False}},
     "config-map": {"config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}}},
     "external-config": {"config": {"name": "time-slicing-config", "default": "any"}},
     "operators-spelling": {"devicePlugin": {"config": {"name": "time-slicing-config"}}},

@@ -315,6 +315,41 @@ def test_a_change_of_the_mig_layout_is_told(server, tokens):
         patch(server, tokens["a"], "a", {"metadata": metadata}, "/status", STATUS)
 
 
+GPU_NODES = "/apis/tranche.dev/v1alpha1/gpunodes"
+
+
+def apply_gpu_node(server, token, name: str, sub: str = "", **more):
+    """As the agent does."""
+    body = {"apiVersion": "tranche.dev/v1alpha1", "kind": "GPUNode", "metadata": {"name": name}, **more}
+    path = f"{GPU_NODES}/{name}{sub}?fieldManager=tranche&force=true"
+    return server.request("PATCH", path, body, token=token, kind="application/apply-patch+yaml")
+
+
+def test_the_gpu_node_of_its_own_node(server, tokens):
+    server.wait(lambda: server.request("GET", GPU_NODES), "GPUNodes are served")
+    apply_gpu_node(server, tokens["a"], "a")
+    dra = {"mode": "dra"}
+    assert apply_gpu_node(server, tokens["a"], "a", "/status", status=dra)["status"] == dra
+    body = {"apiVersion": "tranche.dev/v1alpha1", "kind": "GPUNode", "metadata": {"generateName": "a"}}
+    refused = {
+        "another node's": lambda: apply_gpu_node(server, tokens["b"], "a"),
+        "another node's status": lambda: apply_gpu_node(server, tokens["b"], "a", "/status", status=dra),
+        "one that is not there": lambda: apply_gpu_node(server, tokens["a"], "b"),
+        "one that the server names": lambda: server.request("POST", GPU_NODES, body, token=tokens["a"]),
+        "removing another node's": lambda: server.request("DELETE", f"{GPU_NODES}/a", token=tokens["b"]),
+    }
+    for case, write in refused.items():
+        with pytest.raises(Refused, match="GPUNode of its own node only") as refusal:
+            write()
+        assert refusal.value.status == 422, case
+    with pytest.raises(Refused, match="names no node"):
+        apply_gpu_node(server, tokens["none"], "a")
+    for verb, path in (("GET", GPU_NODES), ("DELETE", GPU_NODES)):  # all of them
+        with pytest.raises(Refused, match="forbidden"):
+            server.request(verb, path, token=tokens["a"])
+    server.request("DELETE", f"{GPU_NODES}/a", token=tokens["a"])
+
+
 def event(instance: str, controller: str = "tranche.dev/agent") -> dict:
     return {
         "apiVersion": "events.k8s.io/v1",

@@ -30,6 +30,10 @@ def features(ns):
     } | {f"{ns} get pods"}
 
 
+GPU_NODE = READS_NODE | {
+    *(f"cluster {verb} gpunodes.tranche.dev" for verb in ("get", "create", "patch", "delete")),
+    "cluster patch gpunodes/status.tranche.dev",
+}
 READS_PODS = {"cluster list pods", "cluster watch pods"}
 WITH_LIMITS = (
     READS_NODE
@@ -42,8 +46,10 @@ WITH_LIMITS = (
     }
 )
 
+# Beside GPU_NODE, which all have but those that publish none.
 RBAC = {
     "defaults": set(),
+    "no-gpu-node": set(),
     "config-map": READS_NODE | REPORTS | reads_map("tranche", "gpu-tranche-configs"),
     "external-config": READS_NODE | REPORTS | reads_map("tranche", "time-slicing-config"),
     "operators-spelling": READS_NODE | REPORTS | reads_map("tranche", "time-slicing-config"),
@@ -72,21 +78,28 @@ RBAC = {
 }
 
 
+NO_GPU_NODE = ("no-gpu-node", "labels-only")
+
+
+def rbac(mode):
+    return RBAC[mode] | (set() if mode in NO_GPU_NODE else GPU_NODE)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_rules_of_the_agent(helm, mode):
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     account = rendered.pod()["serviceAccountName"]
     assert account == ACCOUNT.get(mode, "gpu-tranche-agent")
     assert rendered.one("ServiceAccount", account)
-    assert rendered.rules(account) == RBAC[mode]
+    assert rendered.rules(account) == rbac(mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_token_only_where_the_api_is_used(helm, mode):
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
-    assert rendered.pod()["automountServiceAccountToken"] == bool(RBAC[mode])
+    assert rendered.pod()["automountServiceAccountToken"] == bool(rbac(mode))
     policies = [o["metadata"]["name"] for o in rendered.of("ValidatingAdmissionPolicy")]
-    assert any("own-node" in name for name in policies) == bool(RBAC[mode])
+    assert any("own-node" in name for name in policies) == bool(rbac(mode))
 
 
 def test_rules_of_the_controller(helm):

@@ -57,6 +57,10 @@ def delete(server, path):
         assert error.status == 404
         return
 
+    wait_gone(server, path)
+
+
+def wait_gone(server, path):
     def gone():
         try:
             server.request("GET", path)
@@ -90,7 +94,7 @@ def test_a_policy_is_made_once_and_then_the_users(releases, server):
 
 
 def test_the_operators_own_definition_is_never_replaced(releases, server, helm):
-    theirs = helm.template(OPERATOR, namespace=NAMESPACE).one("CustomResourceDefinition")
+    theirs = helm.template(OPERATOR, namespace=NAMESPACE).one("CustomResourceDefinition", "clusterpolicies.nvidia.com")
     theirs["metadata"] = {
         "name": theirs["metadata"]["name"],
         "labels": {"app.kubernetes.io/name": "gpu-operator"},
@@ -107,6 +111,36 @@ def test_the_operators_own_definition_is_never_replaced(releases, server, helm):
         "app.kubernetes.io/name": "gpu-operator"
     }
     assert server.request("GET", POLICY)["spec"] == {}
+
+
+GPU_NODES = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpunodes.tranche.dev"
+
+
+def test_the_definition_of_gpunodes_is_the_first_releases(releases, server):
+    """Another one leaves it alone, also when it goes, and brings it when the first is gone."""
+    plain = {"cleanup": {"enabled": False}}
+    other = {**plain, "fullnameOverride": "other"}
+
+    def owner() -> str:
+        annotations = server.request("GET", GPU_NODES)["metadata"]["annotations"]
+        return annotations["meta.helm.sh/release-namespace"]
+
+    releases.put(plain)
+    releases.put(other, namespace="tranche")
+    assert owner() == NAMESPACE
+    releases.put(plain)
+    assert owner() == NAMESPACE, "an upgrade keeps it"
+    releases.run("uninstall", "gpu", namespace="tranche")
+    assert owner() == NAMESPACE
+    releases.put(other, namespace="tranche")
+    releases.run("uninstall", "gpu")
+    wait_gone(server, GPU_NODES)
+    releases.put(other, namespace="tranche")
+    assert owner() == "tranche"
+    # An API server that is asked to remove what it does not serve yet may take a minute.
+    server.wait(lambda: server.request("GET", "/apis/tranche.dev/v1alpha1/gpunodes"), "GPUNodes are served")
+    releases.put({**other, "gpuNode": {"installCRD": False}}, namespace="tranche")
+    wait_gone(server, GPU_NODES)
 
 
 def test_what_the_controller_writes_survives_an_upgrade_and_goes_at_uninstall(releases, server):

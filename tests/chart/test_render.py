@@ -404,6 +404,7 @@ def test_every_setting_reaches_the_agent(helm):
         "TRANCHE_STRICT_CONFIG": "true",
         "TRANCHE_TAKE_OVER": "true",
         "TRANCHE_LIMIT_LIBRARY": "none",
+        "TRANCHE_GPU_NODE": "true",
         "CONFIG_MAP": "c",
         "NODE_LABEL": "nvidia.com/device-plugin.config",
         "DEFAULT_CONFIG": "any",

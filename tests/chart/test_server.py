@@ -20,7 +20,9 @@ def test_the_api_server_takes_it(helm, server, mode):
 
 
 def test_the_small_definition_keeps_an_operators_policy_whole(helm, server):
-    server.apply(helm.template(MODES["operator"], namespace="gpu-operator").one("CustomResourceDefinition"))
+    server.apply(helm.template(MODES["operator"], namespace="gpu-operator").one(
+        "CustomResourceDefinition", "clusterpolicies.nvidia.com"
+    ))
     server.wait(lambda: server.request("GET", "/apis/nvidia.com/v1"), "ClusterPolicies are served")
     spec = {
         "mig": {"strategy": "mixed"},

@@ -141,7 +141,9 @@ class Operator:
 @pytest.fixture
 def operator(cluster, helm):  # noqa: F811
     values = {"compat": {"operatorNames": True}, "clusterPolicy": {"installCRD": True}}
-    definition = helm.template(values, namespace="gpu-operator").one("CustomResourceDefinition")
+    definition = helm.template(values, namespace="gpu-operator").one(
+        "CustomResourceDefinition", "clusterpolicies.nvidia.com"
+    )
     one = Operator(cluster.lab, definition)
     yield one
     cluster._helm.run("uninstall", "tranche", "-n", "gpu-operator", "--no-hooks", "--ignore-not-found",

@@ -111,6 +111,9 @@ seccompProfile:
 {{- if $s.evict }}
 {{- $env = append $env (list "TRANCHE_ASK_EVICTIONS" true) }}
 {{- end }}
+{{- if $s.gpuNode }}
+{{- $env = append $env (list "TRANCHE_GPU_NODE" true) }}
+{{- end }}
 {{- $devices := $s.volumeMounts | ternary "/var/run/nvidia-container-devices" "all" }}
 {{- $env = append $env (list "NVIDIA_VISIBLE_DEVICES" $devices) }}
 {{- $env = append $env (list "NVIDIA_DRIVER_CAPABILITIES" "utility") }}

@@ -8,6 +8,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   clusterPolicy  the ConfigMap is the controller's
   labelOutput    nodefeature, file or node; "" when nothing is labelled
   seen           the chart could read the ConfigMap that it did not make
+  gpuNode        the agent publishes the node's GPUNode
   usesApi        the agent talks to the API server
   migMonitor, volumeMounts, cdi    what the mode needs of the container
   migManager     the agent changes MIG layouts, and the controller drains nodes for it
@@ -47,9 +48,10 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $migManager := and $v.devicePlugin.enabled $v.migManager.enabled -}}
 {{- $dra := and $v.devicePlugin.enabled $v.dra.enabled -}}
 {{- $dynamicMig := and $dra $v.dra.dynamicMig -}}
-{{- $usesApi := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) $migManager $dra -}}
+{{- $gpuNode := and $v.devicePlugin.enabled $v.gpuNode.enabled -}}
+{{- $follows := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) $migManager $dra -}}
 {{- $limits := and $v.devicePlugin.enabled (or $needs.limits (and $dra (kindIs "invalid" $v.limits.enabled))) -}}
-{{- $findings := and $limits $usesApi -}}
+{{- $findings := and $limits $follows -}}
 {{- dict
       "configMap" $configMap
       "embedded" $embedded
@@ -58,7 +60,8 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "clusterPolicy" $clusterPolicy
       "labelOutput" $labelOutput
       "seen" $looked.seen
-      "usesApi" $usesApi
+      "gpuNode" $gpuNode
+      "usesApi" (or $follows $gpuNode)
       "migMonitor" (or $needs.mig $migManager $dynamicMig)
       "migManager" $migManager
       "seesProcesses" (and $migManager $v.migManager.enableHostPID)
