@@ -15,14 +15,14 @@ def test_the_api_server_takes_it(helm, server, mode):
     for item in sorted(helm.template(MODES[mode], namespace=namespace(mode)).objects, key=first):
         if item["kind"] == "CustomResourceDefinition":
             server.apply(item)
-            server.wait(lambda: server.request("GET", "/apis/nvidia.com/v1"), "ClusterPolicies are served")
+            group = f"/apis/{item['spec']['group']}/{item['spec']['versions'][0]['name']}"
+            server.wait(lambda group=group: server.request("GET", group), f"{group} is served")
         server.apply(item, dry_run=True)
 
 
 def test_the_small_definition_keeps_an_operators_policy_whole(helm, server):
-    server.apply(helm.template(MODES["operator"], namespace="gpu-operator").one(
-        "CustomResourceDefinition", "clusterpolicies.nvidia.com"
-    ))
+    rendered = helm.template(MODES["operator"], namespace="gpu-operator")
+    server.apply(rendered.one("CustomResourceDefinition", "clusterpolicies.nvidia.com"))
     server.wait(lambda: server.request("GET", "/apis/nvidia.com/v1"), "ClusterPolicies are served")
     spec = {
         "mig": {"strategy": "mixed"},

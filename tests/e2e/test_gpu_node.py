@@ -8,6 +8,7 @@ import sys
 import pytest
 from jsonschema import Draft202012Validator
 
+from claims import DRIVER, Claims
 from node import GPU, Node, sharing
 from programs import DEADLINE, ROOT, TRANCHE, Process, clean_environment, wait_until
 from test_health import first_xid
@@ -161,6 +162,33 @@ def test_a_broken_gpu_is_told(place):
     there.wait(lambda now: "79" in now["gpus"][0].get("unhealthy", ""), "the GPU is unhealthy")
     assert there.status()["summary"]["health"] == "0/1"
     assert there.status()["resources"][0]["unhealthy"] == 1
+
+
+def test_in_mode_dra_it_tells_the_claims(server, node):
+    """As the administrator of the cluster, which the policy does not bind."""
+    claims = Claims(server, node("l20"), "of-claims")
+    claims.agent("--gpu-node", config={"version": "v1"})
+    claims.wait_taints()
+    claim = claims.allocate_whole("whole")
+    claims.prepare(claim)
+
+    def status() -> dict:
+        items = server.request("GET", OBJECTS)["items"]
+        [found] = [one["status"] for one in items if one["metadata"]["name"] == "of-claims"] or [{}]
+        return found
+
+    server.wait(lambda: status().get("holdings"), "the holding")
+    now = status()
+    assert now["mode"] == "dra"
+    [offered] = now["resources"]
+    assert (offered["name"], offered["sharing"], offered["tranches"]) == (DRIVER, "claims", 1)
+    [held] = now["holdings"]
+    assert (held["wire"], held["namespace"], held["claim"], held["request"]) == ("claim", "default", "whole", "gpu")
+    assert held["device"] == now["gpus"][0]["uuid"]
+    claims.unprepare(claim)
+    server.wait(lambda: not status()["holdings"], "nobody holds it")
+    claims.forget(claim)
+    server.request("DELETE", f"{OBJECTS}/of-claims")
 
 
 def test_an_agent_writes_its_own_nodes_only(server, place):

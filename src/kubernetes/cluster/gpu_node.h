@@ -81,7 +81,7 @@ struct GpuNodeResource {
 // What the configuration asks for and the node keeps back.
 struct GpuNodeWithheld {
   std::string resource;
-  std::vector<std::string> devices{};  // UUIDs or, as text for people, names; empty: all of it
+  std::vector<std::string> devices{};  // for people: "GPU 1 (GPU-...)"; empty: all of it
   std::string reason;                  // why, and what to do
   bool operator==(const GpuNodeWithheld&) const = default;
 };

@@ -132,11 +132,14 @@ void add_withheld(const offer::Offer& offer, cluster::GpuNodeStatus& status) {
     for (const auto& device : withheld.devices) made.devices.push_back(clean(device));
   }
   for (const auto& held : offer.held) {
+    const auto device = offer::name_of(
+        {.uuid = held.uuid, .index = held.index, .mig = held.index.find(':') != std::string::npos});
     const auto reason = fmt::format(
-        "{} of {} tranches are withheld, for {} hold the device as it was offered before",
+        "{} of {} tranches are withheld until those end that hold it as it was offered "
+        "before: {}",
         held.withheld, held.tranches, holdings::describe_holders(held.by));
     status.withheld.push_back({.resource = clean(held.resource.value),
-                               .devices = {clean(fmt::format("{} ({})", held.index, held.uuid))},
+                               .devices = {clean(device)},
                                .reason = clean(reason, kLongestMessage)});
   }
 }

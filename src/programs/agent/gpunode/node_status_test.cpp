@@ -199,7 +199,7 @@ TEST_F(NodeStatusTest, WhatIsWithheldHasItsReason) {
   const auto status = made();
   ASSERT_EQ(status.withheld.size(), 1U);
   EXPECT_EQ(status.withheld[0].resource, "nvidia.com/gpu");
-  EXPECT_THAT(status.withheld[0].devices, ElementsAre("0 (" + test::gpu_uuid(0) + ")"));
+  EXPECT_THAT(status.withheld[0].devices, ElementsAre("GPU 0 (" + test::gpu_uuid(0) + ")"));
   EXPECT_THAT(status.withheld[0].reason, HasSubstr("team/old"));
 }
 

@@ -24,21 +24,28 @@ std::shared_ptr<const cluster::GpuNodeStatus> StatusSource::status(TimePoint now
   auto of = made_of_now();
   if (of.seen == nullptr) return nullptr;
   if (of == made_of_ && !(pods_due_ && *pods_due_ <= now)) return status_;
+  const bool same_node = of.seen == made_of_.seen;
   made_of_ = std::move(of);
-  make(now);
+  auto held = held_now(now);
+  if (same_node && held == held_) return status_;
+  held_ = std::move(held);
+  make();
   return status_;
 }
 
-void StatusSource::make(TimePoint now) {
+holdings::Holdings StatusSource::held_now(TimePoint now) {
   auto held = parts_.book.all();
   pods_due_.reset();
-  if (parts_.pods && !held.empty()) {
-    pods_due_ = now + kReadPods;
-    if (const auto pods = parts_.pods()) held = holdings::with_users(held, *pods);
-  }
+  if (!parts_.pods || held.empty()) return held;
+  pods_due_ = now + kReadPods;
+  const auto pods = parts_.pods();
+  return pods ? holdings::with_users(held, *pods) : held;
+}
+
+void StatusSource::make() {
   const auto& [state, offer] = *made_of_.seen;
   auto made = fit(make_status(
-      {.state = state, .offer = *offer, .held = held, .driver_name = parts_.driver_name}));
+      {.state = state, .offer = *offer, .held = held_, .driver_name = parts_.driver_name}));
   if (status_ != nullptr && *status_ == made) return;
   status_ = std::make_shared<const cluster::GpuNodeStatus>(std::move(made));
 }

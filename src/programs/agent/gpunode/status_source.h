@@ -15,6 +15,7 @@
 #include "agent/loop/state.h"
 #include "cluster/gpu_node.h"
 #include "cluster/pod.h"
+#include "holdings/holdings.h"
 
 namespace tranche::agent {
 
@@ -53,13 +54,15 @@ class StatusSource {
     bool operator==(const MadeOf&) const = default;
   };
   MadeOf made_of_now() const;
-  void make(TimePoint now);
+  holdings::Holdings held_now(TimePoint now);
+  void make();
 
   const Parts parts_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Seen> seen_;  // guarded by mutex_; null: nothing yet
 
   MadeOf made_of_;
+  holdings::Holdings held_;
   std::optional<TimePoint> pods_due_;  // nullopt: nothing is held
   std::shared_ptr<const cluster::GpuNodeStatus> status_;
 };
