@@ -43,15 +43,18 @@ struct Holding {
   // known.
   std::optional<DeviceLimits> part{};
   Wire wire = Wire::kDevicePlugin;
-  // "nvidia.com/gpu". Of a claim what the container asks for (cluster::claim_resource(), or the
+  // "nvidia.com/gpu". For a claim what the container asks for (cluster::claim_resource(), or the
   // extended resource that the claim was made for); empty while the container is not known.
   config::ResourceName resource{};
-  // Of the device plugin kubelet's id: "GPU-...", "GPU-...::3". Of a claim the device's name in its
-  // pool, and the share's id: "gpu-0", "gpu-0/6a2f...".
+  // For the device plugin kubelet's id: "GPU-...", "GPU-...::3". For a claim the device's name in
+  // its pool, and the share's id: "gpu-0", "gpu-0/6a2f...".
   std::string id{};
-  // Of a claim: the ResourceClaim in the namespace `ns`, and its request.
+  // For a claim: the ResourceClaim in the namespace `ns`, and its request.
   std::string claim{};
   std::string request{};
+  // For a claim: the resource whose MPS control daemon has its containers as clients; empty: they
+  // are none.
+  std::string mps{};
   std::string tenant{};  // Grant::tenant; empty: no limits hold it
   // The container. Empty as far as it is not known (holdings/users.h); a claim may have several,
   // each a holding of its own once they are known.

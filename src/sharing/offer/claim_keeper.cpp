@@ -36,6 +36,10 @@ bool ClaimKeepers::wants_hook() const {
   return std::ranges::any_of(gpus, [](const auto& one) { return one.second.hook; });
 }
 
+bool is_shared_as_prepared(const holdings::Holding& holding, const ClaimKeepers& keepers) {
+  return holding.mps == keepers.of(holding.device).mps;
+}
+
 ClaimKeepers claim_keepers(const config::LimitTable& table, const gpu::Machine& machine,
                            const Offer& wished) {
   ClaimKeepers keepers;

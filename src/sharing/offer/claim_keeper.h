@@ -9,6 +9,7 @@
 
 #include "config/limits.h"
 #include "gpu/machine.h"
+#include "holdings/holding.h"
 #include "offer/offer.h"
 #include "values/limits.h"
 
@@ -41,6 +42,9 @@ struct ClaimKeepers {
 // `wished`: the offer that the configuration asks for.
 ClaimKeepers claim_keepers(const config::LimitTable& table, const gpu::Machine& machine,
                            const Offer& wished);
+
+// Whether the containers of a claim's holding were prepared for the sharing that its GPU has now.
+bool is_shared_as_prepared(const holdings::Holding& holding, const ClaimKeepers& keepers);
 
 // The limits of a claim's share with the enforcers of memory. `client`: its containers are clients
 // of the MPS daemon that serves the device.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
 
 #include "agent/dra/claim_standing.h"
 #include "agent/mps/mps_standing.h"
@@ -21,16 +21,17 @@ constexpr const char* kNotOpen =
     "claims when none of these holds a GPU of the resource, if it is one of this release";
 constexpr std::size_t kMostNames = 5;
 
-// The claims with a device of which `is_meant`.
-std::string names_of(const std::vector<PreparedClaim>& claims, auto is_meant) {
-  std::vector<std::string> names;
-  for (const auto& claim : claims) {
-    if (std::ranges::any_of(claim.devices, is_meant)) {
-      names.push_back(fmt::format("{}/{}", claim.ns, claim.name));
-    }
+// The claims whose containers were made for another sharing than their GPU has now, those that are
+// clients of MPS or the others.
+std::string names_of(std::span<const holdings::Holding> held, const offer::ClaimKeepers& keepers,
+                     bool clients) {
+  std::set<std::string> names;
+  for (const auto& one : held) {
+    if (one.mps.empty() == clients || offer::is_shared_as_prepared(one, keepers)) continue;
+    names.insert(fmt::format("{}/{}", one.ns, one.claim));
   }
-  std::ranges::sort(names);
-  return names.empty() ? std::string() : first_few(names, kMostNames);
+  return names.empty() ? std::string()
+                       : first_few(std::vector(names.begin(), names.end()), kMostNames);
 }
 
 }  // namespace
@@ -95,11 +96,9 @@ std::optional<offer::MpsClient> client_of(const PreparedClaim& claim, const Prep
                            node.mps_root, limits);
 }
 
-std::string describe_before_mps(const std::vector<PreparedClaim>& claims,
+std::string describe_before_mps(std::span<const holdings::Holding> held,
                                 const offer::ClaimKeepers& keepers) {
-  const auto names = names_of(claims, [&](const PreparedDevice& device) {
-    return !device.admin_access && device.mps.empty() && !keepers.of(device.uuid).mps.empty();
-  });
+  const auto names = names_of(held, keepers, false);
   if (names.empty()) return {};
   return fmt::format(
       "claims prepared before MPS served their GPU: {}; processes of their containers are no "
@@ -107,11 +106,9 @@ std::string describe_before_mps(const std::vector<PreparedClaim>& claims,
       names);
 }
 
-std::string describe_after_mps(const std::vector<PreparedClaim>& claims,
+std::string describe_after_mps(std::span<const holdings::Holding> held,
                                const offer::ClaimKeepers& keepers) {
-  const auto names = names_of(claims, [&](const PreparedDevice& device) {
-    return !device.mps.empty() && !is_client(device, keepers);
-  });
+  const auto names = names_of(held, keepers, true);
   if (names.empty()) return {};
   return fmt::format(
       "claims prepared for MPS, which serves their GPU no longer (another sharing): {}; their "

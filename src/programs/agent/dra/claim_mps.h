@@ -3,12 +3,14 @@
 // containers are clients. Pure. Why so: docs/decisions/0044-ladder-of-claims.md.
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "agent/dra/claim_node.h"
 #include "agent/loop/state.h"
 #include "dra/prepared.h"
+#include "holdings/holding.h"
 #include "offer/claim_keeper.h"
 #include "offer/mps.h"
 
@@ -23,7 +25,7 @@ std::map<std::string, std::string> mps_troubles(const State& state);
 
 // Whether the containers of the device are clients of the daemon that serves it now.
 bool is_client(const dra::PreparedDevice& device, const offer::ClaimKeepers& keepers);
-// The same of a tenant of these claims.
+// Whether the containers of a tenant are, which has a part in each of its claims. `claims`: all.
 bool is_client(const std::string& tenant, const std::vector<dra::PreparedClaim>& claims,
                const offer::ClaimKeepers& keepers);
 
@@ -37,10 +39,10 @@ std::optional<offer::MpsClient> client_of(const dra::PreparedClaim& claim,
                                           const ClaimNode& node);
 
 // For people: the claims whose containers were made before MPS served their GPU, and those whose
-// daemon serves it no longer. Empty: none.
-std::string describe_before_mps(const std::vector<dra::PreparedClaim>& claims,
+// daemon serves it no longer. Empty: none. `held`: what claims hold.
+std::string describe_before_mps(std::span<const holdings::Holding> held,
                                 const offer::ClaimKeepers& keepers);
-std::string describe_after_mps(const std::vector<dra::PreparedClaim>& claims,
+std::string describe_after_mps(std::span<const holdings::Holding> held,
                                const offer::ClaimKeepers& keepers);
 
 }  // namespace tranche::agent

@@ -76,15 +76,23 @@ TEST(ClaimMps, AWholeGpuIsAClientWithoutLimitsAndWithNamespacesInTheDefaultOne) 
 
 TEST(ClaimMps, WhoseContainersWereMadeForAnotherSharingIsSaid) {
   const auto now = node().keepers;
-  EXPECT_EQ(describe_before_mps({claim({share("GPU-0", "gpu", 30)})}, now), "");
-  EXPECT_EQ(describe_after_mps({claim({share("GPU-0", "gpu", 30)})}, now), "");
-  EXPECT_THAT(describe_before_mps({claim({share("GPU-0", "gpu", 30, "")})}, now),
+  const auto held = [](const char* gpu, const char* mps) {
+    return std::vector{holdings::Holding{.device = gpu,
+                                         .gpu = gpu,
+                                         .wire = holdings::Wire::kClaim,
+                                         .claim = "c",
+                                         .mps = mps,
+                                         .ns = "team"}};
+  };
+  EXPECT_EQ(describe_before_mps(held("GPU-0", kResource), now), "");
+  EXPECT_EQ(describe_after_mps(held("GPU-0", kResource), now), "");
+  EXPECT_THAT(describe_before_mps(held("GPU-0", ""), now),
               HasSubstr("before MPS served their GPU: team/c;"));
-  EXPECT_THAT(describe_after_mps({claim({share("GPU-0", "gpu", 30)})}, {}),
+  EXPECT_EQ(describe_after_mps(held("GPU-0", ""), now), "");
+  EXPECT_THAT(describe_after_mps(held("GPU-0", kResource), {}),
               HasSubstr("serves their GPU no longer (another sharing): team/c;"));
-  EXPECT_THAT(describe_after_mps({claim({share("GPU-0", "gpu", 30, "nvidia.com/old")})}, now),
-              HasSubstr("team/c"));
-  EXPECT_EQ(describe_after_mps({claim({share("GPU-x", "gpu", 30, "")})}, now), "");
+  EXPECT_THAT(describe_after_mps(held("GPU-0", "nvidia.com/old"), now), HasSubstr("team/c"));
+  EXPECT_EQ(describe_after_mps(held("GPU-x", ""), now), "");
 }
 
 }  // namespace

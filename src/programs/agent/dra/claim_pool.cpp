@@ -9,11 +9,11 @@
 #include "agent/dra/claim_mps.h"
 #include "agent/dra/claim_standing.h"
 #include "agent/hardware/leaving.h"
-#include "agent/holdings/book.h"
 #include "agent/withholding/held_standing.h"
 #include "dra/islands.h"
 #include "dra/names.h"
 #include "dra/packing.h"
+#include "holdings/silicon.h"
 
 namespace tranche::agent {
 namespace {
@@ -49,11 +49,12 @@ Claimed claimed(const std::vector<dra::PreparedClaim>& prepared) {
   return all;
 }
 
-// What containers of the device plugin hold, and what lies on the same silicon.
+// The devices that containers of the device plugin hold, and those on the same silicon.
 std::set<std::string> granted(const State& state) {
   std::set<std::string> uuids;
-  for (const auto& promise : state.get<HeldStanding>().at_odds) {
-    uuids.merge(on_one_silicon(*state.machine, std::string(offer::device_uuid_of(promise.id))));
+  const holdings::Silicon silicon(*state.machine);
+  for (const auto& holding : state.get<HeldStanding>().at_odds) {
+    uuids.merge(silicon.of(holding.device));
   }
   return uuids;
 }

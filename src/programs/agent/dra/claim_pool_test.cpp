@@ -55,7 +55,8 @@ TEST_F(ClaimPoolTest, InModeDraTheFullestGpuStandsFirst) {
 }
 
 TEST_F(ClaimPoolTest, WhatContainersOfTheDevicePluginHoldIsNotThere) {
-  state_.edit<HeldStanding>().at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1) + "::3"}};
+  state_.edit<HeldStanding>().at_odds = {
+      {.device = uuid(1), .resource = {"nvidia.com/gpu"}, .id = uuid(1) + "::3"}};
   EXPECT_THAT(names(), ElementsAre("gpu-0", "gpu-2"));
   // A device that is allocated stays listed whatever else is said of it.
   EXPECT_THAT(names({claim(1)}), SizeIs(3));
@@ -182,7 +183,8 @@ TEST_F(CutPoolTest, WithoutCountersThereAreNoPlaces) {
 }
 
 TEST_F(CutPoolTest, OfAGpuThatTheDevicePluginGaveNoPlaceIsListed) {
-  state_.edit<HeldStanding>().at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1)}};
+  state_.edit<HeldStanding>().at_odds = {
+      {.device = uuid(1), .resource = {"nvidia.com/gpu"}, .id = uuid(1)}};
   EXPECT_THAT(instances().front(), testing::StartsWith("gpu-0-"));
   EXPECT_THAT(names(), ElementsAre("gpu-0"));
 }

@@ -8,6 +8,7 @@
 #include "agent/config/mode_standing.h"
 #include "agent/dra/claim_mps.h"
 #include "agent/dra/claim_pool.h"
+#include "agent/dra/claim_stage.h"
 #include "agent/dra/claim_tenants.h"
 #include "agent/hardware/leaving.h"
 #include "agent/mps/mps_standing.h"
@@ -141,23 +142,18 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
                          .cut = cuts_.cut(machine, ports_.node()),
                          .gates_off = gates_off(takes)};
   ports_.book.open(takes);
-  if (!takes) standing.held = ports_.book.claimed();
   standing.keepers = offer::claim_keepers(state.config.tranche.limits, machine, wished);
+  standing.held = claims_at_odds(ports_.book, takes, standing.keepers);
   look_at_limits(standing);
-  look_at_mps(standing);
+  keep_mps_gpus_whole(standing);
   return standing;
 }
 
 // A GPU that MPS shares is not cut.
-void ClaimService::look_at_mps(ClaimStanding& standing) const {
-  standing.known = ports_.book.restored();
+void ClaimService::keep_mps_gpus_whole(ClaimStanding& standing) {
+  if (!standing.cut) return;
   const auto by_mps = mps_resources(standing.keepers);
-  if (standing.cut) {
-    std::erase_if(*standing.cut, [&](const auto& gpu) { return by_mps.contains(gpu.value); });
-  }
-  const auto claims = ports_.book.claims();
-  standing.before_mps = describe_before_mps(claims, standing.keepers);
-  standing.after_mps = describe_after_mps(claims, standing.keepers);
+  std::erase_if(*standing.cut, [&](const auto& gpu) { return by_mps.contains(gpu.value); });
 }
 
 void ClaimService::look_at_limits(ClaimStanding& standing) const {
@@ -213,7 +209,7 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
           .hook = standing.hook};
 }
 
-// What is prepared is made anew where its files would be others now.
+// The files of prepared claims are written again where their content would differ now.
 void ClaimService::take_node(const Round& round) {
   auto inputs = cdi_inputs(round.state, options_);
   bool anew = false;
@@ -335,7 +331,7 @@ void ClaimService::tick(TimePoint now) {
     ports_.look_again();
   }
   sweep(now);
-  // Who has cut a GPU may be a claim whose record is made anew, or may have ended since.
+  // A GPU may have been cut for a claim whose record is written again, or that has ended since.
   if (cuts_.look_again()) ask_for_cuts();
   bool gone = false;
   {

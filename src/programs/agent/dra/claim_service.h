@@ -103,7 +103,7 @@ class ClaimService {
   Result<std::vector<ClaimTenant>> tenants() const;
 
  private:
-  // What a pool is made of beside the state.
+  // What a pool is made of, besides the State.
   struct MadeOf {
     std::uint64_t book = 0;  // Book::version()
     dra::Dropped dropped;
@@ -113,7 +113,7 @@ class ClaimService {
   ClaimPreparer::Ports preparer_ports();
   void stop();
   void look_at_limits(ClaimStanding& standing) const;
-  void look_at_mps(ClaimStanding& standing) const;
+  static void keep_mps_gpus_whole(ClaimStanding& standing);
   void take_node(const Round& round);
   ClaimNode make_node(const State& state, CdiInputs inputs) const;
   void publish(TimePoint now);

@@ -1,5 +1,6 @@
 #include "agent/dra/claim_stage.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,11 +22,28 @@ Held held_tranches(const State& state) {
   return held;
 }
 
+bool is_claimed(const ClaimStanding& claims, const offer::Device& device) {
+  if (!claims.held) return false;
+  const holdings::Holding wanted{.device = device.uuid, .gpu = device.gpu_uuid};
+  return std::ranges::any_of(
+      *claims.held, [&](const holdings::Holding& one) { return holdings::overlap(one, wanted); });
+}
+
 }  // namespace
+
+std::optional<std::vector<holdings::Holding>> claims_at_odds(const Book& book, bool takes_claims,
+                                                             const offer::ClaimKeepers& keepers) {
+  auto held = book.claimed();
+  if (!held || !takes_claims) return held;
+  std::erase_if(*held, [&](const holdings::Holding& one) {
+    return offer::is_shared_as_prepared(one, keepers);
+  });
+  return held;
+}
 
 offer::Offer offer_by_mode(const State& state, offer::Offer offer) {
   const auto& node = state.get<NodeModeStanding>();
-  const auto& claimed = state.get<ClaimStanding>().held;
+  const auto& claims = state.get<ClaimStanding>();
   if (node.mode == cluster::NodeMode::kDra) {
     const auto held = held_tranches(state);
     for (auto& resource : offer.resources) {
@@ -36,12 +54,10 @@ offer::Offer offer_by_mode(const State& state, offer::Offer offer) {
     }
     return offer;
   }
-  if (!node.undecided && claimed.empty()) return offer;
   for (auto& resource : offer.resources) {
     for (auto& tranche : resource.tranches) {
-      if (node.undecided || claimed.contains(resource.devices[tranche.device].uuid)) {
-        tranche.withheld = true;
-      }
+      const auto& device = resource.devices[tranche.device];
+      if (node.undecided || is_claimed(claims, device)) tranche.withheld = true;
     }
   }
   return offer;

@@ -33,7 +33,20 @@ class ClaimStageTest : public testing::Test {
 
 TEST_F(ClaimStageTest, InModeDevicePluginAllIsOfferedThatNoClaimHolds) {
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), true}}));
-  state_.edit<ClaimStanding>().held = {{uuid(1), "team/half"}};
+  state_.edit<ClaimStanding>().held = {
+      {{.device = uuid(1), .gpu = uuid(1), .wire = holdings::Wire::kClaim, .claim = "half"}}};
+  EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), false}}));
+}
+
+TEST_F(ClaimStageTest, AnInstanceThatAClaimHoldsTakesItsGpuAndNotTheOthers) {
+  state_.config.flags.mig_strategy = config::MigStrategy::kMixed;
+  auto& gpu = state_.machine->gpus[1];
+  const holdings::Holding held{
+      .device = "MIG-a", .gpu = gpu.uuid.value, .wire = holdings::Wire::kClaim, .claim = "half"};
+  state_.edit<ClaimStanding>().held = {{held}};
+  EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), false}}));
+  // Where its UUID is not known yet, it may be any of the GPU.
+  state_.edit<ClaimStanding>().held->at(0).device.clear();
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), false}}));
 }
 
@@ -49,6 +62,22 @@ TEST_F(ClaimStageTest, InModeDraOnlyWhatContainersHoldIsListedAndNothingGivenOut
 TEST_F(ClaimStageTest, BeforeTheModeIsKnownNothingIsGivenOut) {
   state_.edit<NodeModeStanding>().undecided = true;
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), false}, {uuid(1), false}}));
+}
+
+// A claim on the GPU, prepared before MPS shared it.
+TEST(ClaimsAtOdds, InModeDraClaimsGoAlongWhereTheirGpuIsSharedAsTheyWerePrepared) {
+  test::FakeClock clock;
+  Book book(clock);
+  offer::ClaimKeepers keepers;
+  EXPECT_FALSE(claims_at_odds(book, true, keepers)) << "it is not known yet which are prepared";
+  dra::PreparedClaim claim{.ns = "team", .name = "half", .uid = "u", .boot = "b"};
+  claim.devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = uuid(0)}};
+  book.restore({{"u", claim}}, test::machine_of({test::l20(0)}));
+
+  EXPECT_EQ(claims_at_odds(book, true, keepers)->size(), 0U);
+  EXPECT_EQ(claims_at_odds(book, false, keepers)->size(), 1U);
+  keepers.gpus[uuid(0)].mps = "nvidia.com/gpu";
+  EXPECT_EQ(claims_at_odds(book, true, keepers)->size(), 1U);
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cdi/spec.h"
 #include "gpu/machine.h"
+#include "holdings/holding.h"
 #include "offer/claim_keeper.h"
 #include "offer/limit_mounts.h"
 
@@ -22,14 +24,9 @@ struct ClaimStanding {
   // the configuration asks for it.
   offer::ClaimKeepers keepers;
   std::optional<cdi::Hook> hook;
-  // False: what claims hold is not known yet.
-  bool known = true;
-  // For people: which claims' containers were made for another sharing of their GPU than there is
-  // now. Empty: none.
-  std::string before_mps;
-  std::string after_mps;
-  // In mode device-plugin: devices that claims of earlier still hold, and the claim, by UUID.
-  std::map<std::string, std::string> held;
+  // What claims hold: in mode device-plugin all of it, in mode dra what was prepared for another
+  // sharing of the GPU. nullopt: it is not known yet which claims are prepared.
+  std::optional<std::vector<holdings::Holding>> held = std::vector<holdings::Holding>();
   std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"
   // GPUs on which MIG instances are made for claims. nullopt: not known yet, so nothing new is
   // published.

@@ -21,17 +21,13 @@ bool holds_one(const std::vector<holdings::Holding>& held, const std::set<std::s
                              [&](const holdings::Holding& one) { return gpus.contains(one.gpu); });
 }
 
-bool has_claims(const ClaimStanding& claims, const std::set<std::string>& gpus) {
-  return std::ranges::any_of(gpus,
-                             [&](const std::string& gpu) { return claims.held.contains(gpu); });
-}
-
 bool is_to_open(const State& state, const MpsStanding& mps, bool open) {
-  const auto& claims = state.get<ClaimStanding>();
   const auto& node = state.get<NodeModeStanding>();
-  if (node.undecided || !claims.known) return open;
-  if (node.mode == cluster::NodeMode::kDevicePlugin) return open && has_claims(claims, mps.gpus);
-  return open || !holds_one(state.get<HeldStanding>().at_odds, mps.gpus);
+  const auto& claimed = state.get<ClaimStanding>().held;
+  if (node.undecided || !claimed) return open;
+  const bool by_plugin = node.mode == cluster::NodeMode::kDevicePlugin;
+  return by_plugin ? open && holds_one(*claimed, mps.gpus)
+                   : open || !holds_one(state.get<HeldStanding>().at_odds, mps.gpus);
 }
 
 }  // namespace

@@ -41,17 +41,17 @@ TEST(ResourcesToOpen, InModeDraWhenNoContainerOfTheDevicePluginHoldsAGpuOfIt) {
 
 TEST(ResourcesToOpen, InModeDevicePluginAsLongAsAClaimHoldsAGpuOfIt) {
   auto plugin = state(NodeMode::kDevicePlugin);
-  plugin.edit<ClaimStanding>().held = {{"GPU-b", "team/half"}};
+  plugin.edit<ClaimStanding>().held = {{{.device = "MIG-b", .gpu = "GPU-b", .claim = "half"}}};
   EXPECT_THAT(resources_to_open(plugin, {kResource}), ElementsAre(kResource));
   EXPECT_THAT(resources_to_open(plugin, {}), IsEmpty()) << "it was never a client";
-  plugin.edit<ClaimStanding>().held.clear();
+  plugin.edit<ClaimStanding>().held->clear();
   EXPECT_THAT(resources_to_open(plugin, {kResource}), IsEmpty());
 }
 
 TEST(ResourcesToOpen, WhileItIsNotKnownWhatIsHeldAllStaysAsItIs) {
   for (const auto mode : {NodeMode::kDra, NodeMode::kDevicePlugin}) {
     auto unknown = state(mode);
-    unknown.edit<ClaimStanding>().known = false;
+    unknown.edit<ClaimStanding>().held.reset();
     EXPECT_THAT(resources_to_open(unknown, {kResource}), ElementsAre(kResource));
     EXPECT_THAT(resources_to_open(unknown, {}), IsEmpty());
   }

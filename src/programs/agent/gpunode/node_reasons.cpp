@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "agent/config/mode_standing.h"
+#include "agent/dra/claim_mps.h"
 #include "agent/dra/claim_standing.h"
 #include "agent/gpunode/node_status.h"
 #include "agent/hardware/leaving.h"
@@ -50,9 +51,9 @@ void add_sharing(const State& state, Reasons& reasons) {
   reasons.add("holdings", state.get<HeldStanding>().trouble);
 }
 
-std::string holding_claims(const std::map<std::string, std::string>& held) {
+std::string holding_claims(const std::vector<holdings::Holding>& held) {
   std::set<std::string> claims;
-  for (const auto& [uuid, claim] : held) claims.insert(claim);
+  for (const auto& one : held) claims.insert(fmt::format("{}/{}", one.ns, one.claim));
   if (claims.empty()) return {};
   return fmt::format("claims of when the node was in mode dra still hold GPUs: {}",
                      fmt::join(claims, ", "));
@@ -65,9 +66,10 @@ void add_claims(const State& state, Reasons& reasons) {
   if (node.undecided) reasons.add("mode", "the Node has not been read yet");
   if (node.mode == cluster::NodeMode::kDra) reasons.add("claims", claims.no_limits);
   reasons.add("claims", claims.gates_off);
-  reasons.add("claims", claims.before_mps);
-  reasons.add("claims", claims.after_mps);
-  reasons.add("claims", holding_claims(claims.held));
+  const auto held = claims.held.value_or(std::vector<holdings::Holding>());
+  reasons.add("claims", describe_before_mps(held, claims.keepers));
+  reasons.add("claims", describe_after_mps(held, claims.keepers));
+  if (node.mode == cluster::NodeMode::kDevicePlugin) reasons.add("claims", holding_claims(held));
 }
 
 }  // namespace

@@ -26,6 +26,12 @@ GrantEntries::Shared Book::granted() const {
   return grants_.all();
 }
 
+std::optional<std::vector<holdings::Holding>> Book::claimed() const {
+  const std::scoped_lock lock(mutex_);
+  if (!claims_.restored()) return std::nullopt;
+  return claims_.all(grants_);
+}
+
 void Book::on_misfit(std::function<void()> misfit) {
   const std::scoped_lock lock(mutex_);
   misfit_ = std::move(misfit);
@@ -162,9 +168,10 @@ Result<void> Book::reserve(const dra::PreparedClaim& claim, const gpu::Machine& 
 // After a change of the node's mode, containers may still hold what the device plugin gave them.
 Result<void> Book::check_grants(const dra::PreparedClaim& claim,
                                 const gpu::Machine& machine) const {
+  const holdings::Silicon silicon(machine);
   for (const auto& device : claim.devices) {
     if (device.admin_access) continue;
-    const auto by = grants_.on(silicon_of(device, machine));
+    const auto by = grants_.on(silicon_of(device, silicon));
     if (by.empty()) continue;
     return fail(Code::kFailedPrecondition,
                 fmt::format("{} is held by the device plugin's containers: {}", device.device,
@@ -243,11 +250,6 @@ std::vector<ClaimRecord> Book::records() const {
 std::optional<std::string> Book::claim_on(std::string_view uuid) const {
   const std::scoped_lock lock(mutex_);
   return claims_.claim_on(uuid);
-}
-
-std::map<std::string, std::string> Book::claimed() const {
-  const std::scoped_lock lock(mutex_);
-  return claims_.claimed();
 }
 
 std::optional<std::vector<cluster::ObjectKey>> Book::claims_of(

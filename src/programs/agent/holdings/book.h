@@ -47,10 +47,13 @@ class Book {
   Book& operator=(const Book&) = delete;
 
   // Everything that is held or about to be, by either wire. Containers of the device plugin are
-  // named as kubelet told last; of claims the claim is named (holdings/users.h has its Pods).
+  // named as in kubelet's last answer; a claim's holding names the claim (holdings/users.h finds
+  // its Pods).
   holdings::Holdings all() const;
   // The device plugin's part of it, in the order of resource and id; never null.
   GrantEntries::Shared granted() const;
+  // The claims' part of it. nullopt: nobody has said yet which claims are prepared.
+  std::optional<std::vector<holdings::Holding>> claimed() const;
 
   // The device plugin.
 
@@ -74,18 +77,18 @@ class Book {
   // The offer that Allocate serves from now on. `enforced`: whether containers of the device plugin
   // keep others of it from anything; claims always do. True: what the offer hands out has changed.
   bool follow(const offer::Offer& offer, const gpu::Machine& machine, bool enforced);
-  // What the tenants of these keep of their devices from now on (Holding::part). Until it is told,
-  // a part counts as it was granted.
+  // Sets what the tenants of these keep of their devices (Holding::part). Until then, a part counts
+  // as it was granted.
   void keep(std::span<const holdings::Holding> kept);
 
   using Heard = GrantEntries::Heard;
-  // What kubelet says. Returns what was news to the book.
+  // Enters an answer of kubelet. Returns what was new to the book.
   Heard hear(const HolderAnswer& answer);
-  // The same of an answer that began no longer than `age` ago. Errors: see HolderAnswers::get().
+  // hear() with an answer that began no longer than `age` ago. Errors: see HolderAnswers::get().
   Result<Heard> ask(HolderAnswers& kubelet, std::chrono::milliseconds age);
-  // All that hear() was told by anybody since the last call.
+  // What all calls of hear() returned since the last call of this.
   Heard take_heard();
-  // What the checkpoint names is held, and some of it the book does not have.
+  // Enters what kubelet's checkpoint names and the book does not have.
   void learn(const std::vector<cluster::HeldDevices>& remembered);
   // Whether kubelet has not named all of it yet.
   bool has_unheard() const;
@@ -106,7 +109,7 @@ class Book {
   // nothing.
   Result<void> reserve(const dra::PreparedClaim& claim, const gpu::Machine& machine);
   // The claim is stored, and this is what it has: restore() takes it out when its record is gone.
-  // Of a claim that is not entered nothing is known.
+  // A claim that is not entered is ignored.
   void commit(const dra::PreparedClaim& claim, const gpu::Machine& machine);
   // The call gives up what it reserved.
   void withdraw(const std::string& uid, std::uint64_t call);
@@ -135,8 +138,6 @@ class Book {
   std::vector<ClaimRecord> records() const;
   // "team/half": a claim that holds the device, or something on the same silicon.
   std::optional<std::string> claim_on(std::string_view uuid) const;
-  // The same for every device that is held, by UUID.
-  std::map<std::string, std::string> claimed() const;
   // The claims that have one of these devices itself: of a place its GPU counts. nullopt: nobody
   // has said yet what is prepared.
   std::optional<std::vector<cluster::ObjectKey>> claims_of(

@@ -25,6 +25,7 @@ holdings::Holding holding_of(const dra::PreparedClaim& claim, const dra::Prepare
       .id = device.share_id.empty() ? device.device : device.device + '/' + device.share_id,
       .claim = claim.name,
       .request = device.request,
+      .mps = device.mps,
       .tenant = dra::tenant_of(claim, device),
       .ns = claim.ns,
       .use = use_of(device)};
@@ -36,20 +37,10 @@ holdings::Holding holding_of(const dra::PreparedClaim& claim, const dra::Prepare
 
 }  // namespace
 
-std::set<std::string> on_one_silicon(const gpu::Machine& machine, const std::string& uuid) {
-  std::set<std::string> all{uuid};
-  for (const auto& gpu : machine.gpus) {
-    for (const auto& instance : gpu.mig_instances) {
-      if (gpu.uuid.value == uuid) all.insert(instance.uuid.value);
-      if (instance.uuid.value == uuid) all.insert(gpu.uuid.value);
-    }
-  }
-  return all;
-}
-
-std::set<std::string> silicon_of(const dra::PreparedDevice& device, const gpu::Machine& machine) {
-  if (!device.place) return on_one_silicon(machine, device.uuid);
-  if (device.uuid.empty()) return on_one_silicon(machine, device.place->gpu.value);
+std::set<std::string> silicon_of(const dra::PreparedDevice& device,
+                                 const holdings::Silicon& silicon) {
+  if (!device.place) return silicon.of(device.uuid);
+  if (device.uuid.empty()) return silicon.of(device.place->gpu.value);
   return {device.place->gpu.value, device.uuid};
 }
 
@@ -64,13 +55,14 @@ Result<void> ClaimEntries::check_open() const {
 }
 
 void ClaimEntries::begin(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
-  put(claim, machine, false);
+  put(claim, holdings::Silicon(machine), false);
 }
 
-void ClaimEntries::put(const dra::PreparedClaim& claim, const gpu::Machine& machine, bool stored) {
+void ClaimEntries::put(const dra::PreparedClaim& claim, const holdings::Silicon& silicon,
+                       bool stored) {
   Entry entry{.claim = claim, .uuids = {}, .stored = stored};
   for (const auto& device : claim.devices) {
-    if (!device.admin_access) entry.uuids.merge(silicon_of(device, machine));
+    if (!device.admin_access) entry.uuids.merge(silicon_of(device, silicon));
   }
   entries_.insert_or_assign(claim.uid, std::move(entry));
   ++version_;
@@ -82,7 +74,7 @@ void ClaimEntries::stored(const dra::PreparedClaim& claim, const gpu::Machine& m
   const bool was_stored = std::exchange(entry->second.stored, true);
   const auto trouble = std::exchange(entry->second.trouble, {});
   if (entry->second.claim != claim) {
-    put(claim, machine, true);
+    put(claim, holdings::Silicon(machine), true);
   } else if (!was_stored || !trouble.empty()) {
     ++version_;
   }
@@ -125,7 +117,8 @@ void ClaimEntries::end(const std::string& uid) {
 void ClaimEntries::restore(const std::map<std::string, dra::PreparedClaim>& claims,
                            const gpu::Machine& machine) {
   std::erase_if(entries_, [](const auto& entry) { return entry.second.stored; });
-  for (const auto& [uid, claim] : claims) put(claim, machine, true);
+  const holdings::Silicon silicon(machine);
+  for (const auto& [uid, claim] : claims) put(claim, silicon, true);
   ++version_;
   restored_ = true;
 }
@@ -178,14 +171,6 @@ std::optional<std::vector<cluster::ObjectKey>> ClaimEntries::claims_of(
     if (has_one(entry)) claims.push_back({entry.claim.ns, entry.claim.name});
   }
   return claims;
-}
-
-std::map<std::string, std::string> ClaimEntries::claimed() const {
-  std::map<std::string, std::string> held;
-  for (const auto& [uid, entry] : entries_) {
-    for (const auto& uuid : entry.uuids) held.emplace(uuid, name_of(entry.claim));
-  }
-  return held;
 }
 
 }  // namespace tranche::agent

@@ -16,14 +16,14 @@
 #include "dra/prepared.h"
 #include "gpu/machine.h"
 #include "holdings/holding.h"
+#include "holdings/silicon.h"
 
 namespace tranche::agent {
 
-// The device and what lies on the same silicon: of a GPU its MIG instances, of an instance its GPU.
-std::set<std::string> on_one_silicon(const gpu::Machine& machine, const std::string& uuid);
-// What a claim's device takes: of a place the GPU and the instance there, if its UUID is known, or
-// else all instances of the GPU.
-std::set<std::string> silicon_of(const dra::PreparedDevice& device, const gpu::Machine& machine);
+// What a claim's device takes. A device with a place takes the GPU and the instance there if its
+// UUID is known, or else all instances of the GPU.
+std::set<std::string> silicon_of(const dra::PreparedDevice& device,
+                                 const holdings::Silicon& silicon);
 
 // A claim that is stored.
 struct ClaimRecord {
@@ -61,7 +61,6 @@ class ClaimEntries {
   std::optional<std::string> claim_on(std::string_view uuid) const;
   std::optional<std::vector<cluster::ObjectKey>> claims_of(
       const std::set<std::string>& uuids) const;
-  std::map<std::string, std::string> claimed() const;
 
  private:
   struct Entry {
@@ -70,7 +69,7 @@ class ClaimEntries {
     bool stored = false;
     std::string trouble = {};  // of one that is stored
   };
-  void put(const dra::PreparedClaim& claim, const gpu::Machine& machine, bool stored);
+  void put(const dra::PreparedClaim& claim, const holdings::Silicon& silicon, bool stored);
 
   bool open_ = false;
   bool restored_ = false;

@@ -135,9 +135,7 @@ void GrantEntries::add_conflicts(const holdings::Holding& wanted,
       if (holdings::excludes(entry.holding, wanted)) found.push_back(entry.holding);
     }
   }
-  const auto related = followed_.related.find(uuid);
-  if (related == followed_.related.end()) return;
-  for (const auto& other : related->second) {
+  for (const auto& other : followed_.silicon.beside(uuid)) {
     const auto held = held_.find(other);
     if (held == held_.end()) continue;
     for (const auto& entry : held->second) found.push_back(entry.holding);
@@ -205,19 +203,10 @@ void GrantEntries::take_out(const config::ResourceName& resource, const std::str
 
 GrantEntries::Followed GrantEntries::Followed::make(const offer::Offer& offer,
                                                     const gpu::Machine& machine, bool enforced) {
-  Followed followed{.enforced = enforced};
+  Followed followed{.silicon = holdings::Silicon(machine), .enforced = enforced};
   for (const auto& resource : offer.resources) {
     for (std::size_t i = 0; i < resource.devices.size(); ++i) {
       followed.offered[resource.devices[i].uuid] = {resource.name, offer::room_of(resource, i)};
-    }
-  }
-  for (const auto& gpu : machine.gpus) {
-    const auto& uuid = gpu.uuid.value;
-    followed.gpus[uuid] = uuid;
-    for (const auto& instance : gpu.mig_instances) {
-      followed.gpus[instance.uuid.value] = uuid;
-      followed.related[uuid].push_back(instance.uuid.value);
-      followed.related[instance.uuid.value].push_back(uuid);
     }
   }
   return followed;
@@ -226,7 +215,7 @@ GrantEntries::Followed GrantEntries::Followed::make(const offer::Offer& offer,
 bool GrantEntries::follow(Followed followed) {
   const bool changed =
       followed.offered != followed_.offered || followed.enforced != followed_.enforced;
-  if (followed.gpus != followed_.gpus) all_.reset();
+  if (followed.silicon != followed_.silicon) all_.reset();
   followed_ = std::move(followed);
   return changed;
 }
@@ -343,7 +332,7 @@ bool GrantEntries::add_unknown(const std::vector<cluster::HeldDevices>& held) {
         if (entry->given != kNotYet) entry->heard = true;
         continue;
       }
-      if (!followed_.gpus.contains(device_of(id))) continue;  // no GPU of this machine
+      if (!followed_.silicon.has(device_of(id))) continue;  // no GPU of this machine
       auto one = known(resource, id);
       name(one, holder);
       put({.holding = std::move(one), .given = clock_.now(), .earlier_ms = 0, .heard = true});
@@ -357,12 +346,6 @@ bool GrantEntries::has_unheard() const {
   return std::ranges::any_of(held_, [](const auto& device) {
     return std::ranges::any_of(device.second, [](const Entry& entry) { return !entry.heard; });
   });
-}
-
-// Empty: it is no device of the machine.
-std::string GrantEntries::gpu_of(std::string_view uuid) const {
-  const auto found = followed_.gpus.find(std::string(uuid));
-  return found == followed_.gpus.end() ? std::string() : found->second;
 }
 
 std::int64_t GrantEntries::unix_time_ms() const {

@@ -21,6 +21,7 @@
 #include "cluster/pod_resources.h"
 #include "gpu/machine.h"
 #include "holdings/holding.h"
+#include "holdings/silicon.h"
 #include "offer/grant_record.h"
 #include "offer/offer.h"
 #include "offer/room.h"
@@ -45,10 +46,8 @@ class GrantEntries {
     };
     static Followed make(const offer::Offer& offer, const gpu::Machine& machine, bool enforced);
 
-    std::unordered_map<std::string, Offered> offered{};   // by device
-    std::unordered_map<std::string, std::string> gpus{};  // the GPU of each device of the machine
-    // A GPU's MIG instances and an instance's GPU.
-    std::unordered_map<std::string, std::vector<std::string>> related{};
+    std::unordered_map<std::string, Offered> offered{};  // by device
+    holdings::Silicon silicon{};                         // of the machine
     bool enforced = false;
   };
 
@@ -74,14 +73,14 @@ class GrantEntries {
   Shared all() const;
   // Those of these devices.
   std::vector<holdings::Holding> on(const std::set<std::string>& uuids) const;
-  // The GPU that the device is, or lies on; empty: it is no device of the machine.
-  std::string gpu_of(std::string_view uuid) const;
+  // Silicon::gpu_of() of the machine followed last.
+  std::string gpu_of(std::string_view uuid) const { return followed_.silicon.gpu_of(uuid); }
 
-  // What kubelet says.
+  // What was new in an answer of kubelet.
   struct Heard {
     bool came = false;     // grants that the book did not have
     bool changed = false;  // some are over, or have another Pod
-    // Of some it is not clear whether they are over: the checkpoint alone names them and may be
+    // For some it is not clear whether they are over: only the checkpoint names them, which may be
     // old, or they are too young.
     bool unclear = false;
   };

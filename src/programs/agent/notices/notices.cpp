@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "agent/config/mode_standing.h"
+#include "agent/dra/claim_mps.h"
 #include "agent/dra/claim_standing.h"
 #include "agent/hardware/leaving.h"
 #include "agent/mps/mps_standing.h"
@@ -145,8 +146,11 @@ void Notices::tell_claims(const State& state) {
   const bool serves = node.mode == cluster::NodeMode::kDra && !node.undecided;
   say_and_tell("kernel for claims", cluster::reason::kNoKernelLimits, "Limit",
                serves ? claims.keepers.instead : std::string());
-  say_and_tell("claims before MPS", cluster::reason::kGrantBeforeMps, "Publish", claims.before_mps);
-  say_and_tell("claims after MPS", cluster::reason::kMpsGrantStale, "Publish", claims.after_mps);
+  const auto held = claims.held.value_or(std::vector<holdings::Holding>());
+  say_and_tell("claims before MPS", cluster::reason::kGrantBeforeMps, "Publish",
+               describe_before_mps(held, claims.keepers));
+  say_and_tell("claims after MPS", cluster::reason::kMpsGrantStale, "Publish",
+               describe_after_mps(held, claims.keepers));
   say_and_tell("gates", cluster::reason::kFeatureGatesOff, "Publish", claims.gates_off);
 }
 

@@ -11,6 +11,7 @@
 namespace tranche::agent::notices_test {
 namespace {
 
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -63,12 +64,16 @@ TEST_F(NoticesTest, WhatKeepsClaimsInsteadOfTheKernelIsToldWhereClaimsAreServed)
 }
 
 TEST_F(NoticesTest, ClaimsOfAnotherSharingAreTold) {
-  state_.edit<ClaimStanding>().before_mps = "claims prepared before MPS: team/a";
-  state_.edit<ClaimStanding>().after_mps = "claims prepared for MPS: team/b";
+  state_.edit<ClaimStanding>().keepers.gpus["GPU-a"].mps = "nvidia.com/gpu";
+  state_.edit<ClaimStanding>().held = {
+      {{.device = "GPU-a", .claim = "a", .ns = "team"},
+       {.device = "GPU-b", .claim = "b", .mps = "nvidia.com/gpu", .ns = "team"}}};
   follow();
   follow();
   ASSERT_THAT(told_, SizeIs(2));
   EXPECT_EQ(told_[0].reason, cluster::reason::kGrantBeforeMps);
+  EXPECT_EQ(told_[0].note.substr(0, 57),
+            "claims prepared before MPS served their GPU: team/a; proc");
   EXPECT_EQ(told_[1].reason, cluster::reason::kMpsGrantStale);
 }
 
