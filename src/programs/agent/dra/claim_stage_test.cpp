@@ -7,6 +7,7 @@
 #include "agent/dra/claim_standing.h"
 #include "agent/withholding/held_standing.h"
 #include "offer/make_offer.h"
+#include "support/fake_clock.h"
 #include "support/machines.h"
 
 namespace tranche::agent::claim_stage_test {
@@ -71,12 +72,12 @@ TEST(ClaimsAtOdds, InModeDraClaimsGoAlongWhereTheirGpuIsSharedAsTheyWerePrepared
   offer::ClaimKeepers keepers;
   EXPECT_FALSE(claims_at_odds(book, true, keepers)) << "it is not known yet which are prepared";
   dra::PreparedClaim claim{.ns = "team", .name = "half", .uid = "u", .boot = "b"};
-  claim.devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = uuid(0)}};
+  claim.devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = test::gpu_uuid(0)}};
   book.restore({{"u", claim}}, test::machine_of({test::l20(0)}));
 
   EXPECT_EQ(claims_at_odds(book, true, keepers)->size(), 0U);
   EXPECT_EQ(claims_at_odds(book, false, keepers)->size(), 1U);
-  keepers.gpus[uuid(0)].mps = "nvidia.com/gpu";
+  keepers.gpus[test::gpu_uuid(0)].mps = "nvidia.com/gpu";
   EXPECT_EQ(claims_at_odds(book, true, keepers)->size(), 1U);
 }
 

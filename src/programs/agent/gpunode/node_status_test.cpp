@@ -212,7 +212,9 @@ TEST_F(NodeStatusTest, ReasonsComeFromEveryPart) {
   state_.edit<HeldStanding>().trouble = "kubelet is silent";
   state_.edit<MigStanding>().changing[test::gpu_uuid(0)] = {};
   state_.edit<NodeModeStanding>().label_trouble = "tranche.dev/mode is hybrid";
-  state_.edit<ClaimStanding>().held = {{test::gpu_uuid(0), "team/half"}, {"MIG-1", "team/half"}};
+  state_.edit<ClaimStanding>().held = {
+      {{.device = test::gpu_uuid(0), .claim = "half", .ns = "team"},
+       {.device = "MIG-1", .claim = "half", .ns = "team"}}};
   std::vector<std::string> found;
   for (const auto& [about, message] : made().reasons) found.push_back(about + ": " + message);
   EXPECT_THAT(

@@ -44,8 +44,8 @@ MigTexts texts_without_outcome(const cluster::Node& node, const MigProgress& pro
           .outcome = progress.outcome};
 }
 
-// What people are told that the change waits for, besides Pods that hold a device. `before`: what
-// they were told last.
+// What the change waits for, for people, besides Pods that hold a device. `before`: the text so
+// far.
 std::string wait_of(const MigFacts& facts, const MigProgress& progress, const std::string& before) {
   if (!progress.journal) return {};
   if (is_on_hardware(progress.journal->phase)) {

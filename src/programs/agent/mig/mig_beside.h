@@ -1,8 +1,8 @@
 #pragma once
-// GPUs that do not change, and leave service all the same: they share an MPS control daemon with
-// one that does. One daemon serves all GPUs of a resource and opens each of them, so it has to end
-// before the MIG mode of one of them can change, and its end is the end of its clients on all of
-// them. The same holds where a GPU comes to a daemon. Pure.
+// GPUs that leave service although they do not change: they share an MPS control daemon with one
+// that does. A daemon opens all GPUs of its resource, so it has to end before the MIG mode of one
+// of them can change, and its clients on all of them end with it. It also ends when a GPU is added
+// to it. Pure.
 
 #include <map>
 #include <set>
@@ -20,7 +20,7 @@ struct MigBeside {
   std::map<std::string, std::string> gpus;
   // Resources whose daemons end for the change, or begin after it.
   std::set<std::string> resources;
-  // Of these: those whose daemon is to serve in the new layout.
+  // Those of `resources` whose daemon serves in the new layout.
   std::set<std::string> served_after;
   bool operator==(const MigBeside&) const = default;
 };

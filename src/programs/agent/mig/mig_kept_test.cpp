@@ -1,8 +1,11 @@
+#include "agent/mig/mig_kept.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "agent/mig/machine_testing.h"
 #include "agent/mig/testing.h"
 #include "base/envelope.h"
 
@@ -177,6 +180,58 @@ TEST(MigKept, WhatAReleaseBeforeWroteIsUnderstood) {
   const auto read = decode_outcome(seal({.version = "mig-applied/v1", .key = "outcome"}, content));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, before);
+}
+
+// The pure rules (agent/mig/mig_kept.h).
+
+MigProgress failing(const mig::Journal& journal, MigKept kept) {
+  return {.boot = "boot-2",
+          .restored = true,
+          .journal = journal,
+          .outcome = MigOutcome{.kept = std::move(kept)}};
+}
+
+TEST(MigKeptRules, WhatWasThereBeforeTheFirstFailureIsKept) {
+  const auto journal = machine_testing::journal(Phase::kFinished);
+  const auto failed = machine_testing::outcome("no room");
+  EXPECT_EQ(kept_after(failed, failing(journal, {})), (MigKept{journal.from, "boot-2"}));
+  const mig::Layout other = {{{"GPU-9"}, {}}};
+  auto both = other;
+  both.insert(journal.from.begin(), journal.from.end());
+  EXPECT_EQ(kept_after(failed, failing(journal, {other, "boot-2"})), (MigKept{both, "boot-2"}));
+  const MigKept kept{other, "boot-1"};
+  EXPECT_EQ(kept_after(failed, failing(journal, kept)), kept) << "`from` is what a reboot left";
+  EXPECT_EQ(kept_after(machine_testing::outcome(), failing(journal, kept)), kept);
+}
+
+TEST(MigKeptRules, WhatWasBroughtBackIsKeptFromThisBootOn) {
+  const auto journal = machine_testing::journal(Phase::kFinished);
+  const auto failed = machine_testing::outcome("no room");
+  EXPECT_EQ(kept_after(failed, failing(journal, {journal.from, "boot-1"})),
+            (MigKept{journal.from, "boot-2"}));
+}
+
+TEST(MigKeptRules, ALayoutThatIsInForceIsKeptAsItIs) {
+  MigProgress progress{.boot = "boot-2", .outcome = machine_testing::outcome()};
+  auto facts = machine_testing::facts();
+  facts.present = machine_testing::halves();
+  EXPECT_EQ(kept_at_rest(facts, progress), MigKept()) << "the plan is not known";
+  facts.plan = machine_testing::plan();
+  EXPECT_EQ(kept_at_rest(facts, progress), MigKept()) << "something is to be done";
+  facts.plan = MigPlan();
+  EXPECT_EQ(kept_at_rest(facts, progress), (MigKept{machine_testing::halves(), "boot-2"}));
+  progress.outcome->trouble = "no room";
+  EXPECT_EQ(kept_at_rest(facts, progress), MigKept()) << "it is not of the wish";
+  facts.lost.emplace();
+  EXPECT_EQ(kept_at_rest(facts, progress), (MigKept{{}, "boot-2"})) << "nothing was lost";
+}
+
+TEST(MigKeptRules, AModeHasComeWhenAllHaveItAndSomeHadAnother) {
+  const auto on = machine_testing::halves();
+  const auto off = machine_testing::off();
+  EXPECT_TRUE(has_mode_come({.from = on, .to = on}, on, {off, "boot-1"}));
+  EXPECT_FALSE(has_mode_come({.from = on, .to = on}, on, {on, "boot-1"})) << "it had it before";
+  EXPECT_FALSE(has_mode_come({.from = off, .to = on}, off, {on, "boot-1"})) << "it lacks it";
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ MigMove wait_for_reboot(const MigFacts& facts) {
   return move;
 }
 
-// What a wish that failed was waiting for has happened.
+// Whether what a failed wish was waiting for has happened.
 bool may_go_on(const MigFacts& facts) {
   const auto& outcome = facts.outcome;
   if (!outcome || !outcome->failed() || !facts.plan) return false;
@@ -213,8 +213,8 @@ MigMove drain(const Journal& journal, const MigFacts& facts, const MigSettings& 
   return late ? finish(journal, facts, settings, not_drained(facts)) : MigMove{};
 }
 
-// Who has a GPU open may be about to end, or somebody ends it who is told. A wish for something
-// else is not kept waiting.
+// A process that has a GPU open may be about to end, or somebody who reads the message ends it. A
+// wish for something else is not kept waiting.
 bool waits_for_users(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
   const bool in_use = facts.applied->error().code == Code::kFailedPrecondition;
   const bool wanted = !facts.wish || *facts.wish == wish_of(journal);
@@ -308,7 +308,7 @@ MigMove close(const Journal& journal, const MigFacts& facts, const MigSettings& 
 
 namespace {
 
-// What a phase may last by its deadline at most.
+// The most that a phase may last.
 std::chrono::nanoseconds longest(Phase phase, const MigTimes& times) {
   switch (phase) {
     case Phase::kAsking:

@@ -1,6 +1,6 @@
 #pragma once
-// The manager of MIG layouts as a state machine: from the journal of a change and what is so now
-// it says what is done next. Pure; agent/mig/mig_manager.h finds out what is so and does it.
+// The manager of MIG layouts as a state machine: from the journal of a change and the facts it
+// decides what is done next. Pure; agent/mig/mig_manager.h runs it.
 //
 //     no journal: the label asks for a layout that the GPUs lack -> kAsking
 //     kAsking     the controller answers            -> kDraining, or kFinished when it refuses
@@ -13,7 +13,7 @@
 //                 GPUs have the old layout          -> kFinished
 //     kFinished   the controller has uncordoned     -> no journal
 //
-// Who comes back after a crash or a reboot has the journal and goes on from its phase.
+// An agent that starts after a crash or a reboot has the journal and goes on from its phase.
 
 #include <chrono>
 #include <optional>
@@ -43,7 +43,7 @@ enum class MigEnd {
   kUndone,     // the old layout is back
   kChanged,    // the new layout: a Pod kept a device of it
   kBetween,    // neither
-  kUnread,     // the driver does not tell
+  kUnread,     // not known: the driver does not answer
   kWaits,      // nothing was changed: a reboot brings the mode that it takes, which is set already
 };
 
@@ -63,7 +63,7 @@ struct MigOutcome {
   std::string wish;                 // MigFacts::wish; empty: of no wish, `kept` alone counts
   std::string trouble;              // why it is not in force; empty: it is
   std::string boot;                 // the machine's boot id when it came into force
-  bool told = false;                // the Node's state label was seen to say so
+  bool told = false;                // the Node's state label was seen to have it
   bool accepted = false;            // an outage was accepted for the layout
   MigEnd end = MigEnd::kUntouched;  // of one that failed
   MigKept kept = {};
@@ -74,7 +74,7 @@ struct MigOutcome {
 
 struct MigTimes {
   std::chrono::nanoseconds drain = std::chrono::minutes(5);
-  // A controller that says nothing for so long is not there.
+  // A controller that does not answer for so long is taken to be absent.
   std::chrono::nanoseconds asking = std::chrono::minutes(1);
   std::chrono::nanoseconds changing = std::chrono::minutes(10);
   // Kubelet takes a list within a second or two.
@@ -90,7 +90,7 @@ struct MigSettings {
 struct MigFacts {
   cluster::WallTime now{};
   std::string boot;
-  bool node_known = false;  // the API server has told of the Node since this agent started
+  bool node_known = false;  // the Node was read since this agent started
   std::string label;        // what nvidia.com/mig.config asks for; empty: nothing
   std::string state;        // nvidia.com/mig.config.state
   bool accepted = false;    // the Node's annotation accepts an outage for this layout
@@ -98,7 +98,7 @@ struct MigFacts {
   // layout is asked for.
   std::optional<std::string> wish;
   std::optional<MigOutcome> outcome;
-  // Without a journal: what is to be done for the wish; an error: why it cannot be met. nullopt:
+  // Without a journal: what must be done for the wish; an error: why it cannot be met. nullopt:
   // the hardware has not been read.
   std::optional<Result<MigPlan>> plan;
   mig::Layout present;  // what the GPUs of the wish have, where `plan` is known
@@ -109,14 +109,15 @@ struct MigFacts {
   // GPUs whose mode somebody set since a reboot, or for it, as they are: a reboot alone does not
   // make that mode of what they had. Of the plan, or of a change that is over.
   mig::Layout set_by_others;
-  // Of a wish that failed: a reboot since brought the modes that it takes.
+  // The wish failed, and a reboot since brought the modes that it takes.
   bool mode_came = false;
-  // Of a wish that failed: what a reboot took away, `from` what the GPUs have `to` what was kept.
-  // nullopt: there was none, or it is not known.
+  // After a wish that failed: what a reboot took away, `from` what the GPUs have `to` what was
+  // kept. nullopt: there was no reboot, or it is not known.
   std::optional<MigPlan> lost;
   // The controller's answer to this change.
   std::optional<cluster::MigDrain> answer;
-  // Who holds a device that leaves service. nullopt: kubelet does not tell.
+  // The Pods that hold a device that leaves service; one without a name for holders that nobody can
+  // name. nullopt: not known, for kubelet does not answer.
   std::optional<std::vector<cluster::ObjectKey>> holders;
   std::string beside;     // what leaves service although it does not change, and why; may be empty
   bool withheld = false;  // kubelet gives out nothing that leaves service
@@ -124,7 +125,7 @@ struct MigFacts {
   std::optional<std::vector<std::string>> clients = std::vector<std::string>();
   // kChanging, kUndoing: what became of the attempt. nullopt: there was none in this phase.
   std::optional<Result<void>> applied;
-  // kVerifying: whether kubelet offers the new layout.
+  // kVerifying: whether the new layout is in service.
   Result<void> verified = fail(Code::kUnavailable, "kubelet was not asked yet");
 };
 
@@ -133,7 +134,7 @@ struct MigMove {
     kWait,
     kForget,   // the outcome, for it is of another wish, or a person removed the state label
     kSettle,   // `outcome` is what became of the wish; nothing was changed
-    kDrift,    // somebody changed the GPUs by hand, or the layout's text: told, and left so
+    kDrift,    // somebody changed the GPUs by hand, or the layout's text: reported, and left so
     kJournal,  // `journal` from now on
     kApply,    // bring the GPUs to what the journal's phase asks for
     kClose,    // the change is over, with this outcome, if there is one

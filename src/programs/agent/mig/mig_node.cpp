@@ -22,7 +22,7 @@ void set_label(const cluster::Node& node, NodeWriter::Values& labels, const char
 constexpr std::size_t kLongestText = mig::kLongestJournal;
 constexpr std::size_t kLongestTrouble = 500;
 
-// It stands beside the state label, written with it, so whoever reads it was told.
+// The annotation is written together with the state label, so it counts as seen.
 std::string text_for_node(MigOutcome outcome) {
   outcome.told = true;
   outcome.trouble = std::string(utf8_prefix(outcome.trouble, kLongestTrouble));

@@ -15,15 +15,15 @@
 namespace tranche::agent {
 
 struct MigTexts {
-  // Of nvidia.com/mig.config.state. nullopt: it stays as it is; "": there is none.
+  // The value of nvidia.com/mig.config.state. nullopt: it stays as it is; "": the label is removed.
   std::optional<std::string> state;
   // The change under way; nullopt: none.
   std::optional<cluster::MigChange> change;
   // What became of the last wish, for an agent whose disk is lost. nullopt: nothing did.
   std::optional<MigOutcome> outcome = {};
-  // NVIDIA's clients of the GPUs are to end for now.
+  // Whether NVIDIA's clients of the GPUs are paused.
   bool pause = false;
-  OwnSelector own = {};  // of this agent's Pod
+  OwnSelector own = {};  // the node selector of this agent's Pod
 };
 
 inline constexpr const char* kMigPending = "pending";
@@ -42,7 +42,7 @@ std::optional<MigOutcome> outcome_on(const cluster::Node& node);
 // The controller's answer to that change; nullopt: it has not answered it.
 std::optional<cluster::MigDrain> answer_on(const cluster::Node& node, const std::string& id);
 
-// Of two that are both of this node, the one that got further.
+// The one that got further: a change of this node is on its disk and on its Node.
 std::optional<mig::Journal> later(std::optional<mig::Journal> a, std::optional<mig::Journal> b);
 
 }  // namespace tranche::agent

@@ -44,6 +44,8 @@ class MigObserver {
     const Log& log;
   };
   MigObserver(Options options, const Ports& ports);
+  MigObserver(const MigObserver&) = delete;
+  MigObserver& operator=(const MigObserver&) = delete;
 
   MigFacts observe(const MigProgress& progress, const MigLeaving& leaving,
                    const std::shared_ptr<const MigView>& view);
@@ -67,7 +69,7 @@ class MigObserver {
   Options options_;
   Ports ports_;
   MigHolders holders_;
-  MigPlanner planner_;
+  MigPlanner planner_;  // refers to holders_
   MigPods pods_;
   std::string named_;  // id of the change that pods_ is about; empty: none
 };

@@ -23,10 +23,10 @@ using MigStates = std::map<gpu::GpuUuid, gpu::MigState>;
 
 mig::Layout layouts_of(const MigStates& states);
 
-// Of the GPUs of the layout. One that cannot be read lacks.
+// What the GPUs of the layout have now. A GPU that cannot be read is left out.
 MigStates read_states(gpu::MigControl& control, const mig::Layout& of);
 
-// `states` may lack GPUs: all of these leave service.
+// `states` may lack GPUs: everything on these leaves service.
 MigStanding changing(const mig::Journal& journal, const MigStates& states);
 
 // The stage: what leaves service is listed, and not handed out.

@@ -16,9 +16,10 @@
 namespace tranche::agent {
 
 struct MigWish {
-  // Of the layout's name and content, as MigFacts::wish has it.
+  // A checksum of the layout's name and content (MigFacts::wish).
   std::string key;
-  // Of each GPU that the layout names. Errors: those of mig::parse_parted() and mig::wishes_of().
+  // What each GPU that the layout names is to have. Errors: those of mig::parse_parted() and
+  // mig::wishes_of().
   Result<std::map<gpu::GpuUuid, mig::GpuWish>> gpus;
   bool is_file_read = true;  // false: the file is none of layouts, so nobody knows what it asks for
   std::vector<std::string> warnings = {};  // mig::PartedFile's

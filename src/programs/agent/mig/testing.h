@@ -1,6 +1,6 @@
 #pragma once
 // A node for the tests of the manager: GPUs, kubelet, the Node, the agent's loop and the controller
-// as values that a test sets. The manager can be killed and begun anew over the same disk.
+// as values that a test sets. The manager can be killed and started again over the same disk.
 
 #include <algorithm>
 #include <functional>
@@ -20,7 +20,7 @@
 
 namespace tranche::agent::mig_testing {
 
-// A kubelet that has the list of the last offer, unless told otherwise.
+// A kubelet that has the list of the last offer, unless a test says otherwise.
 class Kubelet final : public cluster::PodResources {
  public:
   Result<cluster::ListedHolders> list() override {
