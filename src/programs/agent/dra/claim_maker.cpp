@@ -116,7 +116,7 @@ Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& 
   return {};
 }
 
-// Of a tenant that other claims have too, what is theirs stays.
+// A tenant that other claims have too stays, with the parts of theirs.
 Result<void> ClaimMaker::undo_tenants(const PreparedClaim& claim, const Claims& others,
                                       const ClaimNode* node) const {
   for (const auto& tenant : tenants_of(claim)) {

@@ -61,9 +61,9 @@ class ClaimPreparer final : public dra::Driver {
   // are made.
   Result<std::set<gpu::GpuUuid>> cut_by_others();
 
-  // After a start: what was prepared before a reboot is undone, for its containers are gone, and
-  // CDI files of claims that nobody knows are removed. Those of the others are made anew, as this
-  // release of the agent has them.
+  // After a start: claims that were prepared before a reboot are undone, for their containers are
+  // gone, and CDI files of unknown claims are removed. The files of the others are written again,
+  // in the form of this release.
   Result<void> restore();
 
  private:
@@ -82,7 +82,7 @@ class ClaimPreparer final : public dra::Driver {
   Result<dra::PreparedClaim> store_and_make(ClaimStore::Locked& store, dra::PreparedClaim claim,
                                             const std::optional<cluster::Pod>& pod,
                                             const ClaimNode& node, bool& stored) const;
-  // The store, once the claim fits beside those that are prepared, or is prepared.
+  // The store, locked, once the claim goes together with those that are prepared, or is prepared.
   Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim, const ClaimNode& node,
                                         std::uint64_t call) const;
   Result<void> check_stays(const dra::PreparedClaim& claim, const ClaimNode& node) const;

@@ -138,8 +138,8 @@ Result<void> ClaimStatusWriter::write_all(const std::stop_token& stop) {
   return result;
 }
 
-// A claim that is gone, or was made anew under its name, has nothing to be told; nor has one that
-// was taken back from this node, for the API server drops the entries with the allocation.
+// Nothing is written on a claim that is gone, or that is another one of the same name; nor on one
+// that was taken back from this node, for the API server drops the entries with the allocation.
 Result<void> ClaimStatusWriter::write(const std::string& uid, const ClaimStatus& status,
                                       const cluster::Call& call) {
   const auto object = ports_.objects.get(cluster::kResourceClaim, status.claim, call);

@@ -33,7 +33,7 @@ class ClaimStore {
   class Locked {
    public:
     // By uid. A file that cannot be read is set aside as <uid>.damaged, with an error in the log:
-    // its claim is prepared anew when kubelet asks for it.
+    // its claim is prepared again when kubelet asks for it.
     Result<std::map<std::string, dra::PreparedClaim>> all();
     Result<void> put(const dra::PreparedClaim& claim);
     // It is no error if there is none.

@@ -19,7 +19,7 @@ class IllSince {
   explicit IllSince(std::optional<std::chrono::nanoseconds> evict_after)
       : evict_after_(evict_after) {}
 
-  // What is unhealthy now. One that heals in between begins anew.
+  // What is unhealthy now. A device that recovers in between starts again.
   void see(const gpu::HealthReport& health, TimePoint now);
   // Those that have been unhealthy for long enough.
   std::set<std::string> evicting(TimePoint now) const;

@@ -1,8 +1,8 @@
 #pragma once
 // Keeps this node's ResourceSlices as they should be, on a thread of its own: writes what differs,
 // looks again when anybody changed them (kubelet removes them all when it starts), and tries again
-// while the API server is away. What the API server dropped from what was written is told, so that
-// the caller publishes what this cluster can hold.
+// while the API server is away. It reports which fields the API server dropped, so that the caller
+// publishes what this cluster can hold.
 //
 // The slices stay when it ends: claims that are allocated need them, and kubelet removes them when
 // the driver has been away for 30 s.

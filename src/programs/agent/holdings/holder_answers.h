@@ -19,7 +19,7 @@
 
 namespace tranche::agent {
 
-// What kubelet told.
+// An answer of kubelet.
 struct HolderAnswer {
   std::chrono::steady_clock::time_point began{};  // when it was asked
   std::vector<cluster::HeldDevices> listed;       // pod-resources

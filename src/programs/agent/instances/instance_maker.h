@@ -37,7 +37,7 @@ class InstanceMaker {
     std::function<Result<gpu::Machine>()> read;
     // As those of mig::Hardware.
     std::function<mig::DeviceUsers(const gpu::Gpu& gpu, std::optional<int> gpu_instance)> users;
-    // Has this node's own programs let go of the GPU while its mode changes.
+    // Has this node's own programs release the GPU while its mode changes.
     std::function<Result<std::shared_ptr<void>>(const gpu::Gpu& gpu, const std::stop_token&)> quiet;
     std::function<void()> changed;  // the hardware is another now
     const Clock& clock;

@@ -1,10 +1,10 @@
 #pragma once
-// Whether the arbiter of this node lives, as a condition of the Node: TrancheArbiterRuns. Without
-// one, programs that start in limited containers get no GPU memory, so people are told. Such Pods
-// are admitted all the same: they go on when it is back, and a Pod that is refused does not. It is
-// False once the arbiter has shown no sign of life for kPatience, which a roll-out does not take;
-// and True again when one has lived for kSettled, so that one that ends again and again is told
-// once. A node on which it always lived has no such condition.
+// Whether the arbiter of this node runs, as a condition of the Node: TrancheArbiterRuns. Without an
+// arbiter, programs that start in limited containers get no GPU memory. Such Pods are admitted all
+// the same: they go on when it is back, and a Pod that is refused does not. The condition is False
+// once the arbiter has shown no sign of life for kPatience, which is longer than a roll-out takes;
+// it is True again when an arbiter has run for kSettled, so that one that crashes again and again
+// is reported once. A node on which it always ran has no such condition.
 //
 // Used by one thread.
 

@@ -44,7 +44,7 @@ class LimitHook {
   std::string installed_;  // content of the installed program
 };
 
-// The path of the hook's program, beside the limiter's library.
+// The path of the hook's program, next to the limiter's library.
 std::filesystem::path hook_beside(const std::filesystem::path& library);
 
 }  // namespace tranche::agent

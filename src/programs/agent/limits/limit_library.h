@@ -46,7 +46,7 @@ class LimitLibrary {
   std::optional<Installed> installed_;
 };
 
-// The library that was installed with this program: in ../lib beside the program's folder.
+// The library that was installed with this program: in ../lib next to the program's folder.
 std::filesystem::path library_beside_program();
 
 }  // namespace tranche::agent

@@ -36,7 +36,7 @@ struct Holder {
   }
 };
 
-// Of containers that were started: before that nothing can be set.
+// The holders whose containers are known: before that nothing can be set.
 std::vector<Holder> all_holders(const holdings::Holdings& all) {
   std::vector<Holder> holders;
   for (const auto& one : all) {

@@ -39,7 +39,7 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
 // What a claim's tenant is promised without a setting.
 Result<limit::TenantLimits> promised_limits(const ClaimTenant& tenant);
 
-// The same for a claim's tenant. Nobody raises it above what the claim consumed (`most`): the
+// with_setting() for a claim's tenant. Nobody raises it above what the claim consumed (`most`): the
 // scheduler has given the rest to others. A setting that may not raise stays below what the claim's
 // configuration has lowered, too. kPermission: it is more. kInvalidArgument: an impossible value,
 // or a class, which claims do not have. kFailedPrecondition: the machine does not have the device,

@@ -16,7 +16,7 @@ LimitStanding LimitInput::prepare(const offer::Offer& wished) const {
   const auto count = std::ranges::count_if(wished.resources, limited);
   if (count == 0) return {};
   LimitStanding standing;
-  // Which container a grant is for is not told when it is asked for.
+  // Kubelet does not say in Allocate which container a grant is for.
   if (count > std::ptrdiff_t{limit::wire::kMaxTenants}) {
     standing.trouble =
         Error{Code::kInvalidArgument,

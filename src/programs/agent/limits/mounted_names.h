@@ -11,8 +11,8 @@ namespace tranche::agent {
 
 // The names below `tenants` and `lib` of a state folder of which any living process has something
 // mounted; a container's mount point below /run/tranche counts too. The state folder itself may be
-// mounted anywhere, so it is not compared: a name that occurs elsewhere is told as well. An error:
-// it is not known.
+// mounted anywhere, so it is not compared: a name that occurs elsewhere is listed as well. An
+// error: it is not known.
 Result<std::set<std::string>> mounted_names(const FsRoot& fs);
 
 }  // namespace tranche::agent

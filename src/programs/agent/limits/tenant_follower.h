@@ -28,7 +28,7 @@ class TenantFollower final : public Follower {
     std::chrono::milliseconds interval;  // between two rounds in which grants are dropped
     LivingTenants living;
     std::unique_ptr<LimitOverrides> overrides;  // null: limits are never overridden
-    // Has kubelet write its checkpoint anew. From any thread.
+    // Has kubelet write its checkpoint again. Called from any thread.
     std::function<void()> renew_checkpoint;
     // Told again and again, from a thread of its own, whether grants are stored. May be empty.
     std::function<void(const Result<void>&)> tell_stored;

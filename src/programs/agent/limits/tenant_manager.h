@@ -57,8 +57,8 @@ class TenantManager {
   // program is missing, or the state folder or the folder of CDI specifications cannot be written.
   Result<void> prepare_hook();
 
-  // The same for containers with claims: the hook for their CDI files. Not `wanted`: it goes when
-  // no container has it any more.
+  // prepare_hook() for containers with claims: returns the hook for their CDI files. Not `wanted`:
+  // it is removed when no container has it any more.
   Result<std::optional<cdi::Hook>> prepare_claims_hook(bool wanted);
 
   // Writes what the grant's tenant is promised, then records the grant.
@@ -88,7 +88,7 @@ class TenantManager {
   struct Setting {
     cluster::LimitSetting values;
     Raising raising = Raising::kAllowed;
-    // Of a claim: the tenants that it is about. It holds for all of them, or none.
+    // For a claim: its tenants. The setting is applied to all of them, or to none.
     std::vector<std::string> together = {};
   };
   using Settings = std::map<std::string, std::vector<Setting>>;

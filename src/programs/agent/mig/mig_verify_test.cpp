@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/hardware/leaving.h"
 #include "agent/mig/testing.h"
+#include "agent/mps/mps_standing.h"
 
 namespace tranche::agent::mig_verify_test {
 namespace {
@@ -50,7 +52,7 @@ TEST(MigVerify, ADeviceThatTheDriverDoesNotListIsNamedWithItsGpu) {
 
 TEST(MigVerify, WhatTheLoopStillWithholdsIsNotInService) {
   Verified node;
-  node.seen.state.mig.changing["GPU-0"] = {};
+  node.seen.state.edit<MigStanding>().changing["GPU-0"] = {};
   EXPECT_THAT(node.trouble(Code::kFailedPrecondition), HasSubstr("are not advertised"));
 }
 
@@ -58,7 +60,7 @@ TEST(MigVerify, AControlDaemonThatDoesNotServeIsWaitedFor) {
   Verified node;
   node.beside.served_after = {"nvidia.com/gpu"};
   EXPECT_EQ(node.trouble(Code::kUnavailable), "") << "nobody says that it does not serve";
-  node.seen.state.mps[{"nvidia.com/gpu"}].trouble = "it is away";
+  node.seen.state.edit<MpsStandings>()[{"nvidia.com/gpu"}].trouble = "it is away";
   EXPECT_EQ(node.trouble(Code::kUnavailable),
             "nvidia.com/gpu is not served by MPS again: it is away");
 }

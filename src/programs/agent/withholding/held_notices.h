@@ -1,7 +1,7 @@
 #pragma once
-// Tells people which devices are withheld for which Pods, as a follower: in the log, as Events on
-// the Node, and as the condition TrancheDevicesFree. A device is told once kubelet has said who
-// holds it, so nothing is told of Pods that had gone before.
+// Reports which devices are withheld for which Pods, as a follower: in the log, as Events on the
+// Node, and as the condition TrancheDevicesFree. A device is reported once kubelet has named its
+// holder, so nothing is reported about Pods that had gone before.
 
 #include <functional>
 #include <map>

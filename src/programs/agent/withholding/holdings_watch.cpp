@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kQuickest{100};
 constexpr std::chrono::seconds kSlowestRenewal{30};
-// Turns without a clear answer until it is told all the same that something is withheld.
+// After this many turns without a clear answer it is reported all the same what is withheld.
 constexpr int kLongestAsking = 5;
 
 }  // namespace
@@ -89,7 +89,7 @@ void HoldingsWatch::hear_others(bool counts) {
     heard_ = std::move(last);
     parts_.book.hear(*heard_);
   }
-  // What others had the book hear counts, too.
+  // Answers that others entered count, too.
   const auto heard = parts_.book.take_heard();
   if (heard.came || (counts && heard.changed)) parts_.look_again();
 }
@@ -114,7 +114,7 @@ std::optional<Book::Heard> HoldingsWatch::ask() {
   return parts_.book.take_heard();
 }
 
-// True: from now on it is told what is withheld. `clear`: kubelet has told who holds it.
+// True: from now on it is reported what is withheld. `clear`: kubelet has named who holds it.
 bool HoldingsWatch::ends_asking(bool clear) {
   ++turns_;
   const std::scoped_lock lock(mutex_);

@@ -4,9 +4,9 @@
 // holder has gone; and after a grant until kubelet has named it. Else it does not ask, and enters
 // what others asked.
 //
-// Kubelet's checkpoint names containers that have gone until it is written anew. Kubelet does that
-// behind each list of devices, so the watch has the lists sent again where the checkpoint alone
-// names a holder.
+// Kubelet's checkpoint names containers that have gone until it is written again. Kubelet does that
+// after each list of devices, so the watch has the lists sent again where only the checkpoint names
+// a holder.
 
 #include <chrono>
 #include <condition_variable>
