@@ -10,7 +10,7 @@ FLAGS = {
     },
     "helm": {
         "--api-versions", "--create-namespace", "--namespace", "--no-hooks", "--reuse-values",
-        "--set", "--set-file", "--timeout", "--wait",
+        "--set", "--set-file", "--show-only", "--timeout", "--wait",
     },
     "nvidia-smi": {"--format", "--get", "--gpu-reset", "--query-gpu", "--set-timeslice"},
     "nvidia-mig-parted": {"--hooks-file", "--skip-reset"},
