@@ -12,6 +12,7 @@
 #include "cluster/cluster_policy.h"
 #include "cluster/config_map.h"
 #include "cluster/eviction_requests.h"
+#include "cluster/gpu_node.h"
 #include "cluster/lease.h"
 #include "cluster/limit_settings.h"
 #include "cluster/mig_change.h"
@@ -134,6 +135,9 @@ void check_values(std::string_view text) {
   }
   if (const auto feature = cluster::parse_node_feature(text)) {
     require(cluster::parse_node_feature(cluster::to_json(*feature)) == *feature);
+  }
+  if (const auto node = cluster::parse_gpu_node(text)) {
+    require(cluster::parse_gpu_node(cluster::to_json(*node)) == *node);
   }
   if (const auto lease = cluster::parse_lease(text)) {
     require(cluster::parse_lease(cluster::to_json(*lease)).has_value());

@@ -13,8 +13,14 @@
 namespace tranche::cluster {
 namespace {
 
+// What is null is absent.
+bool has_value(const Fields& fields, std::string_view key) {
+  const auto found = fields.view().find(key);
+  return found && found->kind() != json::Kind::kNull;
+}
+
 std::optional<Bytes> maybe_amount(const Fields& fields, std::string_view key) {
-  return fields.has(key) ? std::optional(Bytes{read_amount(fields, key)}) : std::nullopt;
+  return has_value(fields, key) ? std::optional(Bytes{read_amount(fields, key)}) : std::nullopt;
 }
 
 // The elements of a list, each made by `read`.
@@ -42,7 +48,7 @@ GpuNodeGpu read_gpu(const Fields& item) {
                  .mig = item.text("mig"),
                  .nvswitch_links = item.number("nvswitchLinks"),
                  .unhealthy = item.text("unhealthy")};
-  if (item.has("instances")) gpu.instances = read_all(item, "instances", read_instance);
+  if (has_value(item, "instances")) gpu.instances = read_all(item, "instances", read_instance);
   return gpu;
 }
 
@@ -77,7 +83,7 @@ GpuNodeWithheld read_withheld(const Fields& item) {
 }
 
 std::optional<GpuNodePart> read_part(const Fields& holding) {
-  if (!holding.has("part")) return std::nullopt;
+  if (!has_value(holding, "part")) return std::nullopt;
   const auto part = holding.object("part");
   return GpuNodePart{.memory = maybe_amount(part, "memory"),
                      .weight = part.number("weight"),

@@ -77,6 +77,17 @@ TEST(GpuNode, WhatALaterReleaseAddsIsIgnored) {
   EXPECT_EQ(node->status->holdings.at(0).wire, "cxl");
 }
 
+TEST(GpuNode, WhatIsNullIsAbsent) {
+  const auto node = parse_gpu_node(
+      R"({"metadata":{"name":"n"},"status":{"links":null,"truncated":null,
+          "gpus":[{"memory":null,"instances":null,"unhealthy":null}],
+          "holdings":[{"part":null,"pod":null}]}})");
+  ASSERT_TRUE(node) << node.error().message();
+  EXPECT_THAT(node->status->gpus, ElementsAre(GpuNodeGpu()));
+  EXPECT_THAT(node->status->holdings, ElementsAre(GpuNodeHolding()));
+  EXPECT_EQ(parse_gpu_node(R"({"metadata":{"name":"n"},"status":null})")->status, std::nullopt);
+}
+
 TEST(GpuNode, WrongTypesAreNamed) {
   const struct {
     const char* name;
