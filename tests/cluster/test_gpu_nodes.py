@@ -1,5 +1,5 @@
-"""GPUNodes as an operator sees them (docs/gpunode.md): what each node has, who holds it, and that an agent writes its own
-node's alone."""
+"""GPUNodes as an operator sees them (docs/gpunode.md): what each node has, who holds it, and that an agent writes
+its own node's alone."""
 
 import json
 
