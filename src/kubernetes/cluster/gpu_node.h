@@ -129,7 +129,7 @@ struct GpuNodeReason {
 struct GpuNodeSummary {
   std::int64_t gpus = 0;
   std::int64_t healthy_gpus = 0;
-  std::string model{};        // "A100-SXM4-80GB", "L20 and 1 other model"
+  std::string model{};        // "A100-SXM4-80GB", "L20 and 1 more"
   std::int64_t tranches = 0;  // of all resources
   std::int64_t held = 0;      // holdings
   bool operator==(const GpuNodeSummary&) const = default;

@@ -1,5 +1,6 @@
 #include "agent/gpunode/fit.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>

@@ -114,7 +114,7 @@ cluster::GpuNodeResource claimed_devices(const std::vector<cluster::GpuNodeGpu>&
   return made;
 }
 
-void add_resources(const NodeFactsForStatus& facts, cluster::GpuNodeStatus& status) {
+void add_resources(const KnownNode& facts, cluster::GpuNodeStatus& status) {
   const bool dra = facts.state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra;
   if (dra) status.resources.push_back(claimed_devices(status.gpus, facts.driver_name));
   for (const auto& resource : facts.offer.resources) {
@@ -172,7 +172,7 @@ cluster::GpuNodeHolding holding_of(const holdings::Holding& holding) {
   return made;
 }
 
-// "L20", "L20 and 1 other model": what fits beside the other columns.
+// "L20", "L20 and 1 more": what fits beside the other columns.
 std::string models_of(const std::vector<cluster::GpuNodeGpu>& gpus) {
   std::vector<std::string> models;
   for (const auto& gpu : gpus) {
@@ -202,7 +202,7 @@ std::string clean(std::string_view text, std::size_t most) {
   return printable(text, most - 3) + "...";
 }
 
-cluster::GpuNodeStatus make_status(const NodeFactsForStatus& known) {
+cluster::GpuNodeStatus make_status(const KnownNode& known) {
   const auto& [state, offer, held, driver] = known;
   const auto& machine = *state.machine;
   cluster::GpuNodeStatus status{.agent = "tranche " TRANCHE_VERSION,

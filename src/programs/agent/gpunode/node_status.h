@@ -14,7 +14,7 @@
 
 namespace tranche::agent {
 
-struct NodeFactsForStatus {
+struct KnownNode {
   const State& state;  // state.machine is set
   const offer::Offer& offer;
   const holdings::Holdings& held;
@@ -23,7 +23,7 @@ struct NodeFactsForStatus {
 };
 
 // It may be too long: see fit() (fit.h).
-cluster::GpuNodeStatus make_status(const NodeFactsForStatus& known);
+cluster::GpuNodeStatus make_status(const KnownNode& known);
 
 // Why something is not as configured, in a stable order (node_reasons.cpp).
 std::vector<cluster::GpuNodeReason> reasons_of(const State& state, const offer::Offer& offer);
