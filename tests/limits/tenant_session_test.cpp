@@ -77,9 +77,14 @@ class TenantSessionTest : public ::testing::Test {
 
   void open() {
     session.reset();
-    auto opened = TenantSession::open(
-        limits(100 * kMiB), {dir / "socket", dir, ++epoch}, *poller, clock, log, places,
-        [this](wire::Message kind, unsigned device) { notices.emplace_back(kind, device); });
+    auto opened = TenantSession::open(limits(100 * kMiB), {dir / "socket", dir, ++epoch},
+                                      {.poller = *poller,
+                                       .clock = clock,
+                                       .log = log,
+                                       .places = places,
+                                       .on_notice = [this](wire::Message kind, unsigned device) {
+                                         notices.emplace_back(kind, device);
+                                       }});
     ASSERT_TRUE(opened) << opened.error().message();
     session = *std::move(opened);
   }
@@ -462,7 +467,7 @@ TEST_F(TenantSessionTest, ADeviceWithoutAUuidIsRefused) {
   auto wrong = limits(1);
   wrong.devices[0].uuid = "0";
   const auto opened =
-      TenantSession::open(wrong, {dir / "other", dir, 1}, *poller, clock, log, places, {});
+      TenantSession::open(wrong, {dir / "other", dir, 1}, {*poller, clock, log, places});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().what, "'0' is not the UUID of a device");
 }

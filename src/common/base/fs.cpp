@@ -102,13 +102,13 @@ Result<FileReading> FsRoot::observe(const std::filesystem::path& path,
 }
 
 Result<void> FsRoot::write_atomic(const std::filesystem::path& path, std::string_view content,
-                                  unsigned mode, bool sync) const {
+                                  unsigned mode, Sync sync) const {
   const auto real = resolve(path);
   // In the same folder, because rename() works within one file system.
   auto temporary = (real.parent_path() / ("." + real.filename().string() + ".XXXXXX")).string();
   const Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) return std::unexpected(errno_error(errno, "write " + real.string()));
-  auto written = fill(temporary, fd.get(), content, mode, sync);
+  auto written = fill(temporary, fd.get(), content, mode, sync == Sync::kNow);
   if (!written) {
     ::unlink(temporary.c_str());
     return written;
@@ -118,7 +118,7 @@ Result<void> FsRoot::write_atomic(const std::filesystem::path& path, std::string
     ::unlink(temporary.c_str());
     return written;
   }
-  return sync ? sync_folder(real.parent_path()) : written;
+  return sync == Sync::kNow ? sync_folder(real.parent_path()) : written;
 }
 
 Result<void> FsRoot::make_directories(const std::filesystem::path& path) const {

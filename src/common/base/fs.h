@@ -46,11 +46,12 @@ class FsRoot {
   Result<FileReading> observe(const std::filesystem::path& path,
                               std::size_t max_bytes = kDefaultMaxBytes) const;
   // Replaces the file in one step: writes a temporary file in the same folder and renames it. The
-  // folder must exist. With `sync` the content is on disk before the rename, and the new name
+  // folder must exist. With Sync::kNow the content is on disk before the rename, and the new name
   // before the call returns. An error may then mean that the file is replaced but its name could
   // still be lost in a power cut.
+  enum class Sync { kLater, kNow };
   Result<void> write_atomic(const std::filesystem::path& path, std::string_view content,
-                            unsigned mode = 0644, bool sync = false) const;
+                            unsigned mode = 0644, Sync sync = Sync::kLater) const;
   Result<void> make_directories(const std::filesystem::path& path) const;
   // Removes a file or a link; succeeds if there is none.
   Result<void> remove(const std::filesystem::path& path) const;

@@ -21,7 +21,7 @@ TEST(FsRoot, ASyncedFileHasItsNameOnTheDiskToo) {
   const test::TempDir dir;
   const FsRoot fs(dir.path());
   synced.clear();
-  ASSERT_TRUE(fs.write_atomic("/file", "one", 0600, true));
+  ASSERT_TRUE(fs.write_atomic("/file", "one", 0600, FsRoot::Sync::kNow));
   EXPECT_EQ(synced, (Names{"file", "folder"}));
   ASSERT_TRUE(fs.write_atomic("/file", "two"));
   EXPECT_EQ(synced.size(), 2U) << "nobody asked";
@@ -31,10 +31,11 @@ TEST(FsRoot, ANameThatMayBeLostIsAnError) {
   const test::TempDir dir;
   const FsRoot fs(dir.path());
   folder_error = EIO;
-  EXPECT_EQ(fs.write_atomic("/file", "one", 0600, true).error().code, Code::kIo);
+  EXPECT_EQ(fs.write_atomic("/file", "one", 0600, FsRoot::Sync::kNow).error().code, Code::kIo);
   EXPECT_EQ(fs.read("/file").value(), "one");
   folder_error = EINVAL;
-  EXPECT_TRUE(fs.write_atomic("/file", "two", 0600, true)) << "a file system without such a sync";
+  EXPECT_TRUE(fs.write_atomic("/file", "two", 0600, FsRoot::Sync::kNow))
+      << "a file system without such a sync";
 }
 
 TEST(FsRoot, WritesAtomicallyAndReadsBack) {
@@ -42,7 +43,7 @@ TEST(FsRoot, WritesAtomicallyAndReadsBack) {
   const FsRoot fs(dir.path());
   ASSERT_TRUE(fs.make_directories("/a/b"));
   ASSERT_TRUE(fs.write_atomic("/a/b/file", "one"));
-  ASSERT_TRUE(fs.write_atomic("/a/b/file", "two", 0600, true));
+  ASSERT_TRUE(fs.write_atomic("/a/b/file", "two", 0600, FsRoot::Sync::kNow));
   EXPECT_EQ(fs.read("/a/b/file").value(), "two");
   EXPECT_EQ(fs.list("/a/b").value(), std::vector<std::string>{"file"});
   struct stat status{};

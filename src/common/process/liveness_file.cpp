@@ -56,7 +56,7 @@ void LivenessFile::write(const std::string& text) {
       ::pwrite(open_.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
     return;
   }
-  if (!FsRoot().write_atomic(file_, text, 0644, false)) return;
+  if (!FsRoot().write_atomic(file_, text)) return;
   open_ = Descriptor(::open(file_.c_str(), O_WRONLY | O_CLOEXEC));
 }
 

@@ -6,9 +6,11 @@
 namespace tranche::gpu {
 namespace {
 
+enum class Mig { kNo, kYes };
+
 constexpr Model model(std::string_view name, std::string_view architecture, int major, int minor,
-                      std::uint64_t mib, bool mig = false) {
-  return {name, architecture, {major, minor}, Bytes::from_mib(mib), mig};
+                      std::uint64_t mib, Mig mig = Mig::kNo) {
+  return {name, architecture, {major, minor}, Bytes::from_mib(mib), mig == Mig::kYes};
 }
 
 // Names and compute capabilities: https://developer.nvidia.com/cuda-gpus and NVIDIA's data sheets.
@@ -35,14 +37,14 @@ constexpr std::array kModels = {
     model("Quadro RTX 8000", "turing", 7, 5, 49152),
     model("GeForce RTX 2080 Ti", "turing", 7, 5, 11264),
     // Ampere, data centre
-    model("A100-SXM4-40GB", "ampere", 8, 0, 40960, true),
-    model("A100-PCIE-40GB", "ampere", 8, 0, 40960, true),
-    model("A100-SXM4-80GB", "ampere", 8, 0, 81920, true),
-    model("A100 80GB PCIe", "ampere", 8, 0, 81920, true),
-    model("A800-SXM4-40GB", "ampere", 8, 0, 40960, true),
-    model("A800-SXM4-80GB", "ampere", 8, 0, 81920, true),
-    model("A800 80GB PCIe", "ampere", 8, 0, 81920, true),
-    model("A30", "ampere", 8, 0, 24576, true),
+    model("A100-SXM4-40GB", "ampere", 8, 0, 40960, Mig::kYes),
+    model("A100-PCIE-40GB", "ampere", 8, 0, 40960, Mig::kYes),
+    model("A100-SXM4-80GB", "ampere", 8, 0, 81920, Mig::kYes),
+    model("A100 80GB PCIe", "ampere", 8, 0, 81920, Mig::kYes),
+    model("A800-SXM4-40GB", "ampere", 8, 0, 40960, Mig::kYes),
+    model("A800-SXM4-80GB", "ampere", 8, 0, 81920, Mig::kYes),
+    model("A800 80GB PCIe", "ampere", 8, 0, 81920, Mig::kYes),
+    model("A30", "ampere", 8, 0, 24576, Mig::kYes),
     model("A2", "ampere", 8, 6, 15356),
     model("A10", "ampere", 8, 6, 23028),
     model("A10G", "ampere", 8, 6, 23028),
@@ -70,23 +72,23 @@ constexpr std::array kModels = {
     model("GeForce RTX 4080", "ada-lovelace", 8, 9, 16376),
     model("GeForce RTX 4090", "ada-lovelace", 8, 9, 24564),
     // Hopper
-    model("H100 80GB HBM3", "hopper", 9, 0, 81559, true),
-    model("H100 PCIe", "hopper", 9, 0, 81559, true),
-    model("H100 NVL", "hopper", 9, 0, 95830, true),
-    model("H800", "hopper", 9, 0, 81559, true),
-    model("H20", "hopper", 9, 0, 97871, true),
-    model("H200", "hopper", 9, 0, 143771, true),
-    model("H200 NVL", "hopper", 9, 0, 143771, true),
-    model("GH200 480GB", "hopper", 9, 0, 97871, true),
-    model("GH200 144G HBM3e", "hopper", 9, 0, 147456, true),
+    model("H100 80GB HBM3", "hopper", 9, 0, 81559, Mig::kYes),
+    model("H100 PCIe", "hopper", 9, 0, 81559, Mig::kYes),
+    model("H100 NVL", "hopper", 9, 0, 95830, Mig::kYes),
+    model("H800", "hopper", 9, 0, 81559, Mig::kYes),
+    model("H20", "hopper", 9, 0, 97871, Mig::kYes),
+    model("H200", "hopper", 9, 0, 143771, Mig::kYes),
+    model("H200 NVL", "hopper", 9, 0, 143771, Mig::kYes),
+    model("GH200 480GB", "hopper", 9, 0, 97871, Mig::kYes),
+    model("GH200 144G HBM3e", "hopper", 9, 0, 147456, Mig::kYes),
     // Blackwell
-    model("B200", "blackwell", 10, 0, 183359, true),
-    model("GB200", "blackwell", 10, 0, 189471, true),
-    model("B300", "blackwell", 10, 3, 275456, true),
-    model("GB300", "blackwell", 10, 3, 284672, true),
-    model("RTX PRO 6000 Blackwell Server Edition", "blackwell", 12, 0, 97887, true),
-    model("RTX PRO 6000 Blackwell Workstation Edition", "blackwell", 12, 0, 97887, true),
-    model("RTX PRO 6000 Blackwell Max-Q Workstation Edition", "blackwell", 12, 0, 97887, true),
+    model("B200", "blackwell", 10, 0, 183359, Mig::kYes),
+    model("GB200", "blackwell", 10, 0, 189471, Mig::kYes),
+    model("B300", "blackwell", 10, 3, 275456, Mig::kYes),
+    model("GB300", "blackwell", 10, 3, 284672, Mig::kYes),
+    model("RTX PRO 6000 Blackwell Server Edition", "blackwell", 12, 0, 97887, Mig::kYes),
+    model("RTX PRO 6000 Blackwell Workstation Edition", "blackwell", 12, 0, 97887, Mig::kYes),
+    model("RTX PRO 6000 Blackwell Max-Q Workstation Edition", "blackwell", 12, 0, 97887, Mig::kYes),
     model("GeForce RTX 5080", "blackwell", 12, 0, 16303),
     model("GeForce RTX 5090", "blackwell", 12, 0, 32607),
 };

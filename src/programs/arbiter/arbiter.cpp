@@ -170,8 +170,11 @@ Result<void> Arbiter::admit(const std::string& id, TenantLimits limits) {
              return extensions_.may_answer(of, process);
            },
            [this, id](const tenant::ProcessId& process) { foreign_files_.note(id, process); }},
-          poller_, clock_, log_, places_,
-          [this, id](wire::Message kind, unsigned) { notice(id, kind); }));
+          {.poller = poller_,
+           .clock = clock_,
+           .log = log_,
+           .places = places_,
+           .on_notice = [this, id](wire::Message kind, unsigned) { notice(id, kind); }}));
   Tenant& tenant =
       tenants_.emplace(id, Tenant{TenantId{next_id_++}, std::move(session)}).first->second;
   tenant.session->policy().awake = awake_ ? 1 : 0;

@@ -23,7 +23,7 @@ ArbiterStatus StatusFile::before() const {
 
 void StatusFile::put(ArbiterStatus status) {
   if (written_ == status) return;
-  const auto done = fs_.write_atomic(file_, encode(status, clock_.wall_now()) + "\n", 0644, false);
+  const auto done = fs_.write_atomic(file_, encode(status, clock_.wall_now()) + "\n");
   if (!done) {
     if (!std::exchange(told_, true)) log_.warn(done.error());
     return;

@@ -29,33 +29,26 @@ Result<tenant::PolicyPage> page_for(const TenantLimits& limits) {
 
 }  // namespace
 
-TenantSession::TenantSession(TenantLimits limits, SessionOptions options, tenant::PolicyPage policy,
-                             tenant::Usage usage, tenant::Listener listener,
-                             process::Poller& poller, const Clock& clock, const Log& log,
-                             Places& places, OnNotice on_notice)
+TenantSession::TenantSession(TenantLimits limits, SessionOptions options, Opened opened,
+                             Ports ports)
     : limits_(std::move(limits)),
       options_(std::move(options)),
-      policy_(std::move(policy)),
-      usage_(std::move(usage)),
-      listener_(std::move(listener)),
-      poller_(poller),
-      log_(log),
-      told_(clock, log),
-      places_(places),
-      on_notice_(std::move(on_notice)) {}
+      policy_(std::move(opened.policy)),
+      usage_(std::move(opened.usage)),
+      listener_(std::move(opened.listener)),
+      ports_(std::move(ports)),
+      told_(ports_.clock, ports_.log) {}
 
 Result<std::unique_ptr<TenantSession>> TenantSession::open(TenantLimits limits,
                                                            const SessionOptions& options,
-                                                           process::Poller& poller,
-                                                           const Clock& clock, const Log& log,
-                                                           Places& places, OnNotice on_notice) {
+                                                           Ports ports) {
   ASSIGN_OR_RETURN(auto policy, page_for(limits));
   ASSIGN_OR_RETURN(auto usage, tenant::Usage::open(options.state_dir, limits.id,
                                                    static_cast<unsigned>(limits.devices.size())));
   ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(options.socket));
-  std::unique_ptr<TenantSession> session(
-      new TenantSession(std::move(limits), options, std::move(policy), std::move(usage),
-                        std::move(listener), poller, clock, log, places, std::move(on_notice)));
+  std::unique_ptr<TenantSession> session(new TenantSession(
+      std::move(limits), options, {std::move(policy), std::move(usage), std::move(listener)},
+      std::move(ports)));
   session->publish();
   TRY(session->adopt());
   TRY(session->listen());
@@ -63,10 +56,10 @@ Result<std::unique_ptr<TenantSession>> TenantSession::open(TenantLimits limits,
 }
 
 TenantSession::~TenantSession() {
-  poller_.remove(listener_.fd());
+  ports_.poller.remove(listener_.fd());
   for (const auto& [key, member] : members_) {
-    poller_.remove(member.process.fd());
-    if (member.connection) poller_.remove(member.connection->fd());
+    ports_.poller.remove(member.process.fd());
+    if (member.connection) ports_.poller.remove(member.connection->fd());
   }
 }
 
@@ -82,7 +75,7 @@ Result<void> TenantSession::adopt() {
       continue;
     }
     ASSIGN_OR_RETURN(const unsigned slot, usage_.take(id));
-    Member member{*std::move(process), Places::Lease(places_), slot};
+    Member member{*std::move(process), Places::Lease(ports_.places), slot};
     TRY(watch(members_.emplace(id.pid, std::move(member)).first->second));
   }
   note_slots();
@@ -102,8 +95,8 @@ void TenantSession::take_over(tenant::ProcessId from,
     return;
   }
   if (const auto taken = usage_.take_over(*std::move(memory)); !taken) {
-    log_.warn(fmt::format("tenant {}: process {}: {}; the tenant's memory is counted anew",
-                          limits_.id, from.pid, taken.error().message()));
+    ports_.log.warn(fmt::format("tenant {}: process {}: {}; the tenant's memory is counted anew",
+                                limits_.id, from.pid, taken.error().message()));
     if (options_.on_foreign_file) options_.on_foreign_file(from);
     return give_up_usage();
   }
@@ -113,7 +106,7 @@ void TenantSession::take_over(tenant::ProcessId from,
 void TenantSession::give_up_usage() {
   if (!usage_.awaits_file()) return;
   if (const auto given_up = usage_.give_up(); !given_up) {
-    log_.error(fmt::format("tenant {}: {}", limits_.id, given_up.error().message()));
+    ports_.log.error(fmt::format("tenant {}: {}", limits_.id, given_up.error().message()));
     return;  // tried again with the next look
   }
   answer_held();
@@ -208,7 +201,7 @@ void TenantSession::tidy(std::chrono::nanoseconds now) {
   if (!usage_.awaits_file()) return;
   if (!awaited_since_) awaited_since_ = now;
   if (now - *awaited_since_ < kHandOver) return;
-  log_.warn(
+  ports_.log.warn(
       fmt::format("tenant {}: none of its processes handed over what the arbiter before knew "
                   "of them; their memory is counted anew",
                   limits_.id));
@@ -220,7 +213,7 @@ void TenantSession::release(const tenant::ProcessId& process) {
   const auto released = usage_.release(process);
   if (released) return;
   if (unreleased_.empty()) {
-    log_.warn(
+    ports_.log.warn(
         fmt::format("tenant {}: what process {} held is not given back: {}; tried each second",
                     limits_.id, process.pid, released.error().message()));
   }
@@ -232,18 +225,19 @@ void TenantSession::release_rest() {
   std::erase_if(unreleased_,
                 [&](const auto& process) { return usage_.release(process).has_value(); });
   if (!unreleased_.empty()) return;
-  log_.info(fmt::format("tenant {}: what its ended processes held is given back", limits_.id));
+  ports_.log.info(
+      fmt::format("tenant {}: what its ended processes held is given back", limits_.id));
 }
 
 void TenantSession::retire() {
-  poller_.remove(listener_.fd());
+  ports_.poller.remove(listener_.fd());
   std::error_code ignored;  // the folder may already be removed
   std::filesystem::remove(options_.socket, ignored);
   tenant::Usage::remove(options_.state_dir, limits_.id);
 }
 
 Result<void> TenantSession::listen() {
-  TRY(poller_.add(listener_.fd(), [this] { accept_all(); }));
+  TRY(ports_.poller.add(listener_.fd(), [this] { accept_all(); }));
   is_listening_ = true;
   return {};
 }
@@ -258,7 +252,7 @@ void TenantSession::accept_all() {
                  fmt::format("tenant {}: {}; tried again each second (LimitNOFILE of the arbiter)",
                              limits_.id, peer.error().message()));
       // The socket stays readable. It is left alone for a second; otherwise the loop would spin.
-      poller_.remove(listener_.fd());
+      ports_.poller.remove(listener_.fd());
       is_listening_ = false;
       return;
     }
@@ -279,18 +273,18 @@ void TenantSession::greet(tenant::Peer peer) {
   Member* member = entry != members_.end() ? &entry->second
                                            : add_member(std::move(peer.process), peer.connection);
   if (member == nullptr) return;
-  if (member->connection) poller_.remove(member->connection->fd());
+  if (member->connection) ports_.poller.remove(member->connection->fd());
   member->connection = std::move(peer.connection);
   member->is_lost = false;
   member->lost_since.reset();
-  if (!poller_.add(member->connection->fd(), [this, key] { receive(key); })) dismiss(key);
+  if (!ports_.poller.add(member->connection->fd(), [this, key] { receive(key); })) dismiss(key);
 }
 
 // nullptr: there is no room for it, which was reported to it, or it cannot be watched.
 TenantSession::Member* TenantSession::add_member(tenant::Process process,
                                                  tenant::Connection& connection) {
   const tenant::ProcessId id = process.id();
-  if (!places_.may_take(members_.size())) {
+  if (!ports_.places.may_take(members_.size())) {
     turn_away(connection, fmt::format("{} processes of it are served, and the arbiter may open too "
                                       "few files for more (LimitNOFILE)",
                                       members_.size()));
@@ -304,7 +298,7 @@ TenantSession::Member* TenantSession::add_member(tenant::Process process,
   // It lives, and closed its connection before: the slot is in use again.
   std::erase(unreleased_, id);
   Member& member =
-      members_.emplace(id.pid, Member{std::move(process), Places::Lease(places_), *slot})
+      members_.emplace(id.pid, Member{std::move(process), Places::Lease(ports_.places), *slot})
           .first->second;
   member.is_new = true;
   ++changes_;
@@ -325,7 +319,8 @@ void TenantSession::turn_away(tenant::Connection& connection, std::string_view w
 }
 
 Result<void> TenantSession::watch(Member& member) {
-  return poller_.add(member.process.fd(), [this, key = member.process.id().pid] { dismiss(key); });
+  return ports_.poller.add(member.process.fd(),
+                           [this, key = member.process.id().pid] { dismiss(key); });
 }
 
 // Reads one message a call, so that a tenant that sends without end does not hold up the others.
@@ -354,7 +349,7 @@ void TenantSession::receive(Key key) {
     if (may_hand_over) take_over(member.process.id(), std::move(memory));
   } else {
     const auto& notice = std::get<wire::Notice>(**message);
-    if (notice.device < limits_.devices.size()) on_notice_(notice.kind, notice.device);
+    if (notice.device < limits_.devices.size()) ports_.on_notice(notice.kind, notice.device);
   }
 }
 
@@ -363,7 +358,7 @@ void TenantSession::receive(Key key) {
 void TenantSession::lose_connection(Key key) {
   Member& member = members_.at(key);
   if (member.process.has_ended()) return dismiss(key);
-  poller_.remove(member.connection->fd());
+  ports_.poller.remove(member.connection->fd());
   member.connection.reset();
   member.held.reset();
   member.is_lost = true;
@@ -481,8 +476,8 @@ void TenantSession::dismiss(Key key) {
   const auto entry = members_.find(key);
   if (entry == members_.end()) return;
   Member& member = entry->second;
-  poller_.remove(member.process.fd());
-  if (member.connection) poller_.remove(member.connection->fd());
+  ports_.poller.remove(member.process.fd());
+  if (member.connection) ports_.poller.remove(member.connection->fd());
   settle(member);
   ++changes_;
   release(member.process.id());

@@ -54,15 +54,18 @@ class TenantSession {
   // How long a process may be without its connection. Its library looks once a second.
   static constexpr std::chrono::seconds kReturn{10};
 
-  // `poller`, `clock`, `log` and `places` must outlive the session. `on_notice` is called when a
-  // process waits for GPU time, has started to work, or has created a context (`device`: index in
-  // `limits`).
-  using OnNotice = std::function<void(limit::wire::Message, unsigned device)>;
+  // What it uses of the arbiter. The references must outlive the session.
+  struct Ports {
+    process::Poller& poller;
+    const Clock& clock;
+    const Log& log;
+    Places& places;
+    // Called when a process waits for GPU time, has started to work, or has created a context
+    // (`device`: index in the tenant's limits). May be empty.
+    std::function<void(limit::wire::Message, unsigned device)> on_notice = {};
+  };
   static Result<std::unique_ptr<TenantSession>> open(limit::TenantLimits limits,
-                                                     const SessionOptions& options,
-                                                     process::Poller& poller, const Clock& clock,
-                                                     const Log& log, Places& places,
-                                                     OnNotice on_notice);
+                                                     const SessionOptions& options, Ports ports);
   TenantSession(const TenantSession&) = delete;
   TenantSession& operator=(const TenantSession&) = delete;
   ~TenantSession();
@@ -147,9 +150,13 @@ class TenantSession {
   };
   using Key = pid_t;  // a pid; only one living process has it
 
-  TenantSession(limit::TenantLimits limits, SessionOptions options, tenant::PolicyPage policy,
-                tenant::Usage usage, tenant::Listener listener, process::Poller& poller,
-                const Clock& clock, const Log& log, Places& places, OnNotice on_notice);
+  // What open() opened for it.
+  struct Opened {
+    tenant::PolicyPage policy;
+    tenant::Usage usage;
+    tenant::Listener listener;
+  };
+  TenantSession(limit::TenantLimits limits, SessionOptions options, Opened opened, Ports ports);
 
   Result<void> adopt();
   void note_slots();
@@ -178,11 +185,8 @@ class TenantSession {
   tenant::PolicyPage policy_;
   tenant::Usage usage_;
   tenant::Listener listener_;
-  process::Poller& poller_;
-  const Log& log_;
+  Ports ports_;
   LogLimiter told_;  // for messages that its processes can cause without limit
-  Places& places_;
-  OnNotice on_notice_;
   std::map<Key, Member> members_;
   std::vector<unsigned> slots_;  // the members' slots, walked at each step
   Totals ended_{};               // totals of processes that have ended

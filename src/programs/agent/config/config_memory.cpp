@@ -48,7 +48,7 @@ Result<void> ConfigMemory::store(const ConfigChoice& choice) const {
                             {"name", choice.name},
                             {"migStrategy", optional_text(choice.mig_strategy)}};
   return fs_.write_atomic(file_, seal(kChoice, body.text(json::Value::Order::kSorted)) + "\n", 0600,
-                          true);
+                          FsRoot::Sync::kNow);
 }
 
 }  // namespace tranche::agent

@@ -40,7 +40,7 @@ bool GrantStore::prune(const Holders& holders) {
     const std::scoped_lock lock(mutex_);
     if (!stale_) return look.only_remembered;
   }
-  compact(true);
+  compact(FsRoot::Sync::kNow);
   return look.only_remembered;
 }
 

@@ -61,7 +61,7 @@ Result<std::unique_ptr<GrantStore>> GrantStore::open(const std::filesystem::path
   store->stale_ = !found.clean;
   const auto opened = store->open_file(found.lines);
   if (!opened) store->say(opened.error());
-  if (opened && !found.clean) store->compact(true);
+  if (opened && !found.clean) store->compact(FsRoot::Sync::kNow);
   return store;
 }
 
@@ -140,7 +140,8 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
   written_.notify_all();
   if (!written && !refused) say(written.error());
   if (is_long) {
-    if (const std::unique_lock lock(compacting_, std::try_to_lock); lock) compact(false);
+    if (const std::unique_lock lock(compacting_, std::try_to_lock); lock)
+      compact(FsRoot::Sync::kLater);
   }
   return refused ? written : Result<void>();
 }
@@ -212,7 +213,7 @@ void GrantStore::drop(Record record) {
 
 // Rewrites the file. If that fails, the file stays as it is until save() or prune() tries again.
 // Called under compacting_.
-void GrantStore::compact(bool sync) {
+void GrantStore::compact(FsRoot::Sync sync) {
   if (shared_) return;
   const auto done = rewrite(sync);
   bool stored_again = false;
@@ -233,7 +234,7 @@ void GrantStore::compact(bool sync) {
       (dir_ / kFile).string(), message));
 }
 
-Result<void> GrantStore::rewrite(bool sync) {
+Result<void> GrantStore::rewrite(FsRoot::Sync sync) {
   TRY(open_file(0));
   // Before the lines are taken out of the file.
   TRY(rejected_.write());
@@ -246,7 +247,7 @@ Result<void> GrantStore::rewrite(bool sync) {
     file->begin_replacement(kept.size());
     stale_ = false;
   }
-  return file->replace(text_of(kept), sync);
+  return file->replace(text_of(kept), sync == FsRoot::Sync::kNow);
 }
 
 void GrantStore::save() {
@@ -255,7 +256,7 @@ void GrantStore::save() {
     const std::scoped_lock lock(mutex_);
     if (!stale_) return;
   }
-  compact(true);
+  compact(FsRoot::Sync::kNow);
 }
 
 void GrantStore::share() {

@@ -114,7 +114,7 @@ class GrantStore {
   Result<Found> restore();
   std::optional<offer::GrantRecord> take_up(const std::string& line);
   Result<void> open_file(std::size_t lines);
-  Result<void> rewrite(bool sync);
+  Result<void> rewrite(FsRoot::Sync sync);
   std::int64_t unix_time_ms() const;
   // One prune().
   struct Look {
@@ -136,7 +136,7 @@ class GrantStore {
   Record keep(std::shared_ptr<const offer::GrantRecord> record);
   void supersede(Record older, const offer::GrantRecord& by);
   void drop(Record record);
-  void compact(bool sync);
+  void compact(FsRoot::Sync sync);
 
   std::filesystem::path dir_;
   const Clock& clock_;

@@ -16,7 +16,7 @@ Result<void> put(const FsRoot& fs, const std::filesystem::path& path, const std:
                  unsigned mode) {
   if (const auto now = fs.read(path, kLargestHook); now && *now == content) return {};
   TRY(fs.make_directories(path.parent_path()));
-  return fs.write_atomic(path, content, mode, true);
+  return fs.write_atomic(path, content, mode, FsRoot::Sync::kNow);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string preload_text() { return fmt::format("{}\n", offer::kLibraryMount); }
 Result<void> put_file(const FsRoot& fs, const std::filesystem::path& path,
                       const std::string& content, unsigned mode) {
   if (const auto now = fs.read(path, kLargestLibrary); now && *now == content) return {};
-  return fs.write_atomic(path, content, mode, true);
+  return fs.write_atomic(path, content, mode, FsRoot::Sync::kNow);
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ class MigAnnouncer {
   std::string remark() const;
 
  private:
+  enum class AsEvent { kNo, kYes };
+
   MigTexts texts(const cluster::Node& node, const MigProgress& progress, const MigPods& pods,
                  const MigView& view);
   MigTexts texts_of_change(const MigProgress& progress, const MigPods& pods, const MigView& view);
@@ -77,8 +79,9 @@ class MigAnnouncer {
   void announce(const MigFacts& facts, const mig::Journal& journal, const MigView& view);
   void report_at_rest(const MigFacts& facts, const MigProgress& progress);
   void report_outcome(const std::string& layout, MigEnd end, const std::string& trouble);
-  void report_unmanaged(bool as_event);
-  void report(bool good, const char* reason, const std::string& message, bool as_event = true);
+  void report_unmanaged(AsEvent as_event);
+  void report(bool good, const char* reason, const std::string& message,
+              AsEvent as_event = AsEvent::kYes);
 
   MigTimes times_;
   Ports ports_;

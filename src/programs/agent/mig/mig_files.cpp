@@ -81,7 +81,7 @@ Result<std::optional<std::string>> MigFiles::read(const char* name) const {
 
 Result<void> MigFiles::write(const char* name, const std::string& text) const {
   TRY(fs_.make_directories(dir_));
-  return fs_.write_atomic(dir_ / name, text, 0600, true);
+  return fs_.write_atomic(dir_ / name, text, 0600, FsRoot::Sync::kNow);
 }
 
 Result<std::optional<mig::Journal>> MigFiles::journal() const {

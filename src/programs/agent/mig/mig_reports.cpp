@@ -50,7 +50,7 @@ void MigAnnouncer::report(const MigMove& move, const MigFacts& facts, const MigP
     case MigMove::Kind::kWait:
       return report_at_rest(facts, progress);
     case MigMove::Kind::kForget:
-      if (facts.label.empty()) report_unmanaged(true);
+      if (facts.label.empty()) report_unmanaged(AsEvent::kYes);
       return;
     case MigMove::Kind::kSettle:
       return report_outcome(move.outcome->label, progress.outcome->end, move.outcome->trouble);
@@ -65,7 +65,7 @@ void MigAnnouncer::report(const MigMove& move, const MigFacts& facts, const MigP
     case MigMove::Kind::kApply:
       return;
     case MigMove::Kind::kClose:
-      if (!move.outcome && facts.wish && facts.wish->empty()) report_unmanaged(true);
+      if (!move.outcome && facts.wish && facts.wish->empty()) report_unmanaged(AsEvent::kYes);
       return;
   }
 }
@@ -80,7 +80,7 @@ void MigAnnouncer::report_at_rest(const MigFacts& facts, const MigProgress& prog
   if (progress.journal) return;
   const auto* outcome = progress.of_wish();
   if (outcome == nullptr) {
-    if (facts.node_known && facts.label.empty()) report_unmanaged(false);
+    if (facts.node_known && facts.label.empty()) report_unmanaged(AsEvent::kNo);
     return;
   }
   const bool met = facts.plan && *facts.plan && (*facts.plan)->empty();
@@ -103,7 +103,7 @@ void MigAnnouncer::announce(const MigFacts& facts, const mig::Journal& journal,
                .note = std::move(note)});
 }
 
-void MigAnnouncer::report_unmanaged(bool as_event) {
+void MigAnnouncer::report_unmanaged(AsEvent as_event) {
   report(true, cluster::reason::kMigUnmanaged, "no layout is asked for; the GPUs stay as they are",
          as_event);
 }
@@ -120,13 +120,13 @@ void MigAnnouncer::report_outcome(const std::string& layout, MigEnd end,
 }
 
 void MigAnnouncer::report(bool good, const char* reason, const std::string& message,
-                          bool as_event) {
+                          AsEvent as_event) {
   const ConditionReport report{.type = cluster::condition::kTrancheMigLayout,
                                .good = good,
                                .reason = reason,
                                .message = message,
                                .action = kAction,
-                               .as_event = as_event};
+                               .as_event = as_event == AsEvent::kYes};
   const bool known =
       reported_ && reported_->reason == report.reason && reported_->message == report.message;
   if (!known) {

@@ -129,7 +129,7 @@ Result<std::optional<mig::Journal>> JournalFile::load() const {
 
 Result<void> JournalFile::store(const mig::Journal& journal) const {
   TRY(fs_.make_directories(file_.parent_path()));
-  return fs_.write_atomic(file_, mig::encode(journal) + "\n", 0600, true);
+  return fs_.write_atomic(file_, mig::encode(journal) + "\n", 0600, FsRoot::Sync::kNow);
 }
 
 Result<LayoutChange> plan_layout(const std::map<gpu::GpuUuid, mig::GpuWish>& wishes,

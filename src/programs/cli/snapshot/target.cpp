@@ -38,7 +38,7 @@ Result<fs::path> file_to_write(const std::string& path) {
 }
 
 Result<void> write_private(const fs::path& file, std::string_view text) {
-  auto written = FsRoot().write_atomic(file, text, 0600, true);
+  auto written = FsRoot().write_atomic(file, text, 0600, FsRoot::Sync::kNow);
   if (written) return written;
   auto error = std::move(written).error();
   if (error.hint.empty()) error.hint = "nothing was written; what was there is as it was";

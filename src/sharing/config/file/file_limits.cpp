@@ -53,7 +53,7 @@ std::optional<std::vector<ClassOfPods>> read_priority_classes(const FileNode& li
   if (!items) return std::nullopt;
   std::vector<ClassOfPods> classes;
   for (const auto& item : *items) {
-    const auto children = item.children(true);
+    const auto children = item.children(FileNode::Keys::kAnyCase);
     if (item.node().kind != yaml::Kind::kMap) continue;
     const auto* name = find_child(children, "name");
     const auto text = name == nullptr ? std::nullopt : read_string(*name);
@@ -105,7 +105,7 @@ FileLimits read_fields(const Children& children, int line) {
 }
 
 std::optional<FileLimits> read_entry(const FileNode& entry, bool general_says) {
-  const auto children = entry.children(true);
+  const auto children = entry.children(FileNode::Keys::kAnyCase);
   if (entry.node().kind != yaml::Kind::kMap && !entry.is_null()) return std::nullopt;
   auto limits = read_fields(children, entry.line());
   if (!general_says && line_of(children, "enforcement") == 0) {
@@ -127,7 +127,7 @@ std::optional<FileLimits> read_entry(const FileNode& entry, bool general_says) {
 
 FileLimitTable read_limits(const FileNode& node) {
   FileLimitTable table;
-  const auto children = node.children(true);
+  const auto children = node.children(FileNode::Keys::kAnyCase);
   if (node.node().kind != yaml::Kind::kMap) return table;
   table.general = read_fields(children, node.line());
   const bool general_says = line_of(children, "enforcement") != 0;

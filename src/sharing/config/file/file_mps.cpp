@@ -38,7 +38,7 @@ std::optional<SmPartitions> read_partitions(const FileNode& node) {
 
 FileMps read_mps(const FileNode& node) {
   FileMps mps{.line = node.line()};
-  const auto children = node.children(true);
+  const auto children = node.children(FileNode::Keys::kAnyCase);
   if (const auto* child = find_child(children, "protocol"); child != nullptr && !child->is_null()) {
     mps.protocol = read_protocol(*child);
   }

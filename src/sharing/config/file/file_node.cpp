@@ -61,7 +61,7 @@ void FileNode::report_unknown(const yaml::Entry& entry,
                             : fmt::format("remove it, known here: {}", fmt::join(known, ", ")));
 }
 
-std::vector<FileNode::Child> FileNode::children(bool any_case) const {
+std::vector<FileNode::Child> FileNode::children(Keys keys) const {
   if (is_null()) return {};
   if (node_.kind != yaml::Kind::kMap) {
     error(cannot_unmarshal(node_, "a mapping"), "write keys and values under it");
@@ -71,7 +71,7 @@ std::vector<FileNode::Child> FileNode::children(bool any_case) const {
   std::vector<std::pair<std::string_view, const yaml::Entry*>> found;
   for (const auto& entry : node_.entries) {
     const auto key = std::ranges::find_if(known, [&](std::string_view k) {
-      return any_case ? same_without_case(k, entry.key) : k == entry.key;
+      return keys == Keys::kAnyCase ? same_without_case(k, entry.key) : k == entry.key;
     });
     if (key == known.end()) {
       report_unknown(entry, known);

@@ -29,12 +29,13 @@ class FileNode {
   std::string where() const;
 
   // The children of a mapping whose keys are known (fields.h), under the known spelling. Unknown
-  // keys are reported. `any_case`: case is ignored, as in NVIDIA's plain structures; where NVIDIA's
-  // program decodes by hand, case matters. If one key is written in two spellings, the exact one
+  // keys are reported. Keys::kAnyCase: as in NVIDIA's plain structures; where NVIDIA's program
+  // decodes by hand, case matters. If one key is written in two spellings, the exact one
   // counts, or else the last. Empty if the node is null; empty with an error if it is not a
   // mapping.
   struct Child;
-  std::vector<Child> children(bool any_case) const;
+  enum class Keys { kExact, kAnyCase };
+  std::vector<Child> children(Keys keys) const;
 
   // The items of a list, as "path[0]", ...; nullopt and an error if this is not a list.
   std::optional<std::vector<FileNode>> items() const;

@@ -21,7 +21,7 @@ std::optional<ResourceName> read_name(const FileNode& node) {
 }
 
 std::optional<FilePattern> read_pattern(const FileNode& entry) {
-  const auto children = entry.children(false);
+  const auto children = entry.children(FileNode::Keys::kExact);
   FilePattern pattern{.line = entry.line()};
   bool complete = entry.node().kind == yaml::Kind::kMap;
   for (const auto* field : {"pattern", "name"}) {
@@ -111,7 +111,7 @@ std::optional<std::int64_t> read_replicas(const FileNode& node) {
 }
 
 std::optional<FileResource> read_resource(const FileNode& entry) {
-  const auto children = entry.children(false);
+  const auto children = entry.children(FileNode::Keys::kExact);
   if (entry.node().kind != yaml::Kind::kMap && !entry.is_null()) return std::nullopt;
   FileResource resource{.line = entry.line()};
   const auto* name = find_child(children, "name");
@@ -161,7 +161,7 @@ std::vector<FilePattern> read_patterns(const FileNode& list) {
 
 FileSharing read_replicated(const FileNode& node) {
   FileSharing sharing{.line = node.line()};
-  const auto children = node.children(false);
+  const auto children = node.children(FileNode::Keys::kExact);
   if (node.node().kind != yaml::Kind::kMap && !node.is_null()) return sharing;
   if (const auto* child = find_child(children, "renameByDefault")) {
     sharing.rename_by_default = read_bool(*child).value_or(false);

@@ -14,7 +14,7 @@ namespace {
 
 // flags, imex and the mappings in them: values whose types the flag table knows.
 void read_settings(const FileNode& node, Settings& settings) {
-  for (const auto& [key, child] : node.children(true)) {
+  for (const auto& [key, child] : node.children(FileNode::Keys::kAnyCase)) {
     const auto* flag = flag_of_field(child.path());
     if (flag == nullptr) {
       read_settings(child, settings);
@@ -35,14 +35,14 @@ void read_settings(const FileNode& node, Settings& settings) {
 }
 
 void read_sharing(const FileNode& node, Settings& settings) {
-  for (const auto& [key, child] : node.children(true)) {
+  for (const auto& [key, child] : node.children(FileNode::Keys::kAnyCase)) {
     if (key == "timeSlicing") settings.time_slicing = read_replicated(child);
     if (key == "mps" && !child.is_null()) settings.mps = read_replicated(child);
   }
 }
 
 void read_resources(const FileNode& node, Settings& settings) {
-  for (const auto& [key, child] : node.children(true)) {
+  for (const auto& [key, child] : node.children(FileNode::Keys::kAnyCase)) {
     (key == "gpus" ? settings.gpus : settings.migs) = read_patterns(child);
   }
 }
@@ -60,7 +60,7 @@ std::optional<OnChange> read_on_change(const FileNode& node) {
 }
 
 void read_ours(const FileNode& node, Settings& settings) {
-  const auto children = node.children(true);
+  const auto children = node.children(FileNode::Keys::kAnyCase);
   if (const auto* child = find_child(children, "honorIgnoredFields")) {
     settings.honor_ignored_fields = read_bool(*child).value_or(false);
   }
@@ -118,7 +118,7 @@ void warn_of_empty_sections(const yaml::Document& document, const std::string& n
 Settings read_file(const yaml::Document& document, const std::string& name, Problems& problems) {
   Settings settings{.file_name = name};
   const FileNode root(document.root, document.root.line, "", name, problems);
-  const auto children = root.children(true);
+  const auto children = root.children(FileNode::Keys::kAnyCase);
   if (!check_version(children)) return settings;
   report_duplicates(document, name, problems);
   if (!yaml::says_nothing(document.root)) warn_of_empty_sections(document, name, problems);
