@@ -70,8 +70,21 @@ def sections(text, level):
     return list(zip(parts[1::2], parts[2::2]))
 
 
+KEY = re.compile(r"((?:(`+)(?:.+?)\2|\[[^\]]*\]\([^)]*\)|[^`\[:]|:(?!\s))+):\s+(.*)", re.S)
+
+
+def items(text):
+    """Each item "- what is seen: what to do" of the lists, as a table of one row. What begins with a
+    message in backticks is a line that somebody says."""
+    for item in re.findall(r"^- (.*(?:\n  +\S.*)*)", markdown.FENCE.sub("", text), re.M):
+        match = KEY.match(re.sub(r"\s+", " ", item))
+        key, do = match.group(1, 3) if match else (item, "")
+        yield ["line" if key.startswith("`") else "you see", "do"], [[key, do]]
+
+
 def tables(text):
-    """(head, rows) of every table."""
+    """(head, rows) of every table and list."""
+    yield from items(text)
     for block in re.findall(r"(?:^\|.*\n)+", text + "\n", re.M):
         lines = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in block.splitlines()]
         cells = [[cell.strip() for cell in line] for line in lines]
@@ -84,10 +97,10 @@ def spans(cell):
 
 
 def names(section):
-    """The reasons that the tables of a section begin with."""
+    """The reasons that the entries of a section begin with."""
     found = []
     for head, rows in tables(markdown.section(PAGE, section)):
-        if head[0] == "reason":
+        if head[0] == "line":
             found += [name for row in rows for name in spans(row[0])]
     return found
 
@@ -95,7 +108,7 @@ def names(section):
 def messages():
     """The messages that have a row, anywhere on the page."""
     for head, rows in tables(PAGE):
-        if head[0] in ("line", "message", "the message", "reason") or "says" in head[0]:
+        if head[0] == "line":
             for row in rows:
                 yield from spans(row[0])
 
@@ -167,7 +180,7 @@ def test_a_line_of_the_log_has_an_entry(place, line):
     if line in NO_ENTRY:
         return
     assert any(is_said_by(message, line) for message in messages()), (
-        f"{place}: '{line}' has no row in docs/runbook.md; if it asks for nothing, it belongs to "
+        f"{place}: '{line}' has no entry in docs/runbook.md; if it asks for nothing, it belongs to "
         "NO_ENTRY with the reason"
     )
 
