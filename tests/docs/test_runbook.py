@@ -74,8 +74,8 @@ KEY = re.compile(r"((?:(`+)(?:.+?)\2|\[[^\]]*\]\([^)]*\)|[^`\[:]|:(?!\s))+):\s+(
 
 
 def items(text):
-    """Each item "- what is seen: what to do" of the lists, as a table of one row. What begins with a
-    message in backticks is a line that somebody says."""
+    """Each item "- what is seen: what to do" as a table of one row. What begins in backticks is a
+    line that somebody says."""
     for item in re.findall(r"^- (.*(?:\n  +\S.*)*)", markdown.FENCE.sub("", text), re.M):
         match = KEY.match(re.sub(r"\s+", " ", item))
         key, do = match.group(1, 3) if match else (item, "")
