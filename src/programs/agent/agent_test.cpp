@@ -551,6 +551,7 @@ TEST_F(AgentTest, ARoomWithAnInputAStageAndAFollowerNeedsNoChangeElsewhere) {
   ASSERT_TRUE(test::eventually([&] { return seen.has("open"); }));
   ASSERT_TRUE(fs_.write_atomic(file, ""));
   EXPECT_TRUE(test::eventually([&] { return seen.has("closed"); }));
+  stop();  // it refers to `seen`
 }
 
 TEST_F(AgentTest, ARoundThatAFollowerCouldNotFollowIsTriedAgain) {
