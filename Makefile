@@ -22,8 +22,8 @@ image:  ## The agent's image for amd64 and arm64 in one archive, build/image/tra
 
 demo:  ## Watch one agent turn 2 schedulable GPUs into 4 and then 11, with no GPU here
 	@tools/setup.sh build
-	@JOBS=$(JOBS) tools/build.sh release tranche-demo
-	@build/bin/tranche-demo
+	@JOBS=$(JOBS) tools/build.sh demo tranche-demo
+	@build/demo/bin/tranche-demo
 
 lab: build  ## A real Kubernetes on this machine, with a simulated GPU that is shared (as root)
 	@tools/setup.sh lab

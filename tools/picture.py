@@ -190,7 +190,7 @@ def main():
     parser.add_argument("--output", default=str(ROOT / "docs/images/demo.svg"))
     options = parser.parse_args()
     if not os.access(options.demo, os.X_OK):
-        sys.exit(f"no {options.demo}: make demo builds it")
+        sys.exit(f"no {options.demo}: make builds it")
     picture = svg(shown(screen(run(options.demo))))
     output = pathlib.Path(options.output)
     output.parent.mkdir(parents=True, exist_ok=True)
