@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "agent/holdings/book.h"
 #include "agent/grants/grant_store.h"
+#include "agent/holdings/book.h"
 #include "deviceplugin/resource.h"
 #include "offer/withholding.h"
 #include "support/fake_clock.h"
