@@ -38,19 +38,20 @@ class NodeModeFollower final : public Follower {
   NodeModeFollower(std::shared_ptr<NodeModeReader> reader, std::function<void()> look_again)
       : reader_(std::move(reader)), look_again_(std::move(look_again)) {}
 
-  Result<void> follow(const Round& round) override {
-    followed_ = round.state.get<NodeModeStanding>();
-    return {};
-  }
+  Result<void> follow(const Round& /*round*/) override { return {}; }
+  // Once for each change: a loop that cannot make an offer yet would else turn without end.
   void tick(TimePoint /*now*/) override {
-    if (standing_of(*reader_) != followed_) look_again_();
+    auto now = standing_of(*reader_);
+    if (now == seen_) return;
+    seen_ = std::move(now);
+    look_again_();
   }
   std::string remark() const override { return reader_->trouble(); }
 
  private:
   std::shared_ptr<NodeModeReader> reader_;
   std::function<void()> look_again_;
-  NodeModeStanding followed_{.undecided = true};
+  NodeModeStanding seen_{.undecided = true};
 };
 
 }  // namespace tranche::agent

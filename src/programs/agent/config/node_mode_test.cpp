@@ -1,8 +1,7 @@
-#include "agent/config/node_mode.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/config/mode_follower.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
@@ -70,6 +69,22 @@ TEST_F(NodeModeTest, ADiskThatIsFullIsSaidOnce) {
   mode.read();
   EXPECT_EQ(mode.read(), NodeMode::kDra);
   EXPECT_EQ(log_.count("cannot be remembered"), 1);
+}
+
+TEST_F(NodeModeTest, TheLoopLooksAgainOnceForEachChange) {
+  int looked = 0;
+  NodeModeFollower follower(std::make_shared<NodeModeReader>(reader()), [&] { ++looked; });
+  const auto tick = [&] { follower.tick({}); };
+  tick();
+  EXPECT_EQ(looked, 0) << "the Node is not known yet";
+  label("dra");
+  tick();
+  tick();
+  EXPECT_EQ(looked, 1) << "also while no offer can be made";
+  label("hybrid");
+  tick();
+  tick();
+  EXPECT_EQ(looked, 2) << "the mode stays, and what is wrong with the label is told";
 }
 
 }  // namespace

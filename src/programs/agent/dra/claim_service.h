@@ -32,7 +32,6 @@
 #include "base/fs.h"
 #include "base/retrier.h"
 #include "cdi/spec.h"
-#include "cluster/mig_change.h"
 #include "config/programs/agent_options.h"
 #include "dra/server.h"
 #include "offer/offer.h"

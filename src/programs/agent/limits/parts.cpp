@@ -48,7 +48,7 @@ std::function<void(EvictPolicy)> report_findings(const AgentContext& context) {
   if (cluster == nullptr) return {};
   if (context.options.arbiter_state_dir.empty()) {
     cluster->withdraw(cluster::condition::kTrancheArbiterRuns);
-    return [](const EvictPolicy&) {};
+    return {};
   }
   return [findings = std::make_shared<Findings>(context)](EvictPolicy policy) {
     findings->follow(std::move(policy));

@@ -82,16 +82,7 @@ class MpsControlTest : public ::testing::Test {
   FakeGpus gpus_;
   FakeProgram program_;
   std::vector<NodeNotice> told_;
-  MpsTools tools_{
-      .control =
-          [this](const std::vector<std::string>& arguments, const auto& environment,
-                 const std::string& input) { return program_.run(arguments, environment, input); },
-      .gpus = gpus_,
-      .root = dir_.path(),
-      .host = FsRoot(dir_.path() / "host"),
-      .daemon_log = [](const std::string&) {},
-      .log = log_.log(),
-      .ready_pause = milliseconds(0)};
+  MpsTools tools_ = tools_of(program_, gpus_, dir_.path(), log_.log());
   MpsPause pause_{dir_.path(),
                   nvml::Connection::make(
                       {.driver_root = "/nowhere", .host = FsRoot("/nowhere"), .log = nullptr}),

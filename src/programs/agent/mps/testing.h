@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/mps/mps_daemon.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "gpu/control.h"
 #include "host/child.h"
@@ -74,5 +76,21 @@ class FakeProgram {
   bool refuses = false;
   bool hangs = false;
 };
+
+// `root`: the daemons' folder. The references outlive it.
+inline MpsTools tools_of(FakeProgram& program, FakeGpus& gpus, const std::filesystem::path& root,
+                         const Log& log) {
+  return {.control =
+              [&program](const std::vector<std::string>& arguments, const auto& environment,
+                         const std::string& input) {
+                return program.run(arguments, environment, input);
+              },
+          .gpus = gpus,
+          .root = root,
+          .host = FsRoot(root / "host"),
+          .daemon_log = [](const std::string&) {},
+          .log = log,
+          .ready_pause = std::chrono::milliseconds(0)};
+}
 
 }  // namespace tranche::agent::mps_testing
