@@ -17,9 +17,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cluster/client/watch_cache.h"
 #include "cluster/snapshot/encoding.h"
 #include "cluster/snapshot/take.h"
-#include "cluster/watch_cache.h"
 #include "kube/connect.h"
 
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "cluster/watch_cache.h"
+#include "cluster/client/watch_cache.h"
 #include "kube/connect.h"
 
 namespace {

@@ -12,14 +12,14 @@
 #include <thread>
 
 #include "base/uuid.h"
+#include "cluster/client/modify.h"
+#include "cluster/client/watch_cache.h"
 #include "cluster/config_map.h"
 #include "cluster/event.h"
 #include "cluster/lease.h"
-#include "cluster/modify.h"
 #include "cluster/node.h"
 #include "cluster/node_feature.h"
 #include "cluster/pod.h"
-#include "cluster/watch_cache.h"
 #include "kube/client.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"

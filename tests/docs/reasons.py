@@ -1,4 +1,4 @@
-"""The list of conditions and Events (src/kubernetes/cluster/reasons.def), as the tests of the documentation
+"""The list of conditions and Events (src/kubernetes/cluster/formats/reasons.def), as the tests of the documentation
 read it."""
 
 import pathlib

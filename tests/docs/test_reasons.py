@@ -1,4 +1,4 @@
-"""src/kubernetes/cluster/reasons.def beside the sources: what conditions and Events say comes from it, and
+"""src/kubernetes/cluster/formats/reasons.def beside the sources: what conditions and Events say comes from it, and
 what it lists is said somewhere."""
 
 import re

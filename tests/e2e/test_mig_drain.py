@@ -1,6 +1,6 @@
 """The controller's part of a change of a MIG layout, on a real API server: its answer, the cordon, a
 PodDisruptionBudget that blocks and is relaxed, a Pod that ends, the uncordon; and pools of nodes that
-get a layout, fail and roll back. The agent's part is played by the test, as src/kubernetes/cluster/mig_change.h
+get a layout, fail and roll back. The agent's part is played by the test, as src/kubernetes/cluster/formats/mig_change.h
 has it."""
 
 import datetime

@@ -149,7 +149,7 @@ def test_arbiter_status():
 
 
 def test_evict_requests():
-    # What the code writes is held to this sample by src/kubernetes/cluster/eviction_requests_test.cpp.
+    # What the code writes is held to this sample by src/kubernetes/cluster/formats/eviction_requests_test.cpp.
     check("evict-requests-v1", json.loads((DATA / "evict-requests-v1.json").read_text()))
 
 
@@ -165,7 +165,7 @@ def test_journal():
 
 @pytest.mark.parametrize("name", ["mig-change-v1", "mig-drain-v1"])
 def test_mig_change(name):
-    # What the code writes is held to these samples by src/kubernetes/cluster/mig_change_test.cpp.
+    # What the code writes is held to these samples by src/kubernetes/cluster/formats/mig_change_test.cpp.
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 
@@ -176,12 +176,12 @@ def test_mig_pool():
 
 @pytest.mark.parametrize("name", ["limit-settings-v1", "limit-status-v1"])
 def test_limit_settings(name):
-    # What the code writes is held to these samples by src/kubernetes/cluster/limit_settings_test.cpp.
+    # What the code writes is held to these samples by src/kubernetes/cluster/formats/limit_settings_test.cpp.
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 
 def test_gpu_node():
-    # What the code writes is held to this sample by src/kubernetes/cluster/gpu_node_test.cpp.
+    # What the code writes is held to this sample by src/kubernetes/cluster/formats/gpu_node_test.cpp.
     sample = json.loads((DATA / "gpu-node-v1alpha1.json").read_text())
     text = schema("gpu-node-v1alpha1")
     validator(text).validate(sample)

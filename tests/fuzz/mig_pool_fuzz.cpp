@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "mig/pool.h"
 #include "mig/pool_plan.h"
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "cluster/watch_cache.h"
+#include "cluster/client/watch_cache.h"
 #include "kube/client_fixture.h"
 #include "support/log_recorder.h"
 #include "support/wait.h"

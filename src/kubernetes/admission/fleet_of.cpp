@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/quantity.h"
-#include "cluster/slice_names.h"
+#include "cluster/formats/slice_names.h"
 
 namespace tranche::admission {
 namespace {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "cluster/slice_names.h"
+#include "cluster/formats/slice_names.h"
 #include "dra/counters.h"
 #include "dra/names.h"
 #include "gpu/models.h"

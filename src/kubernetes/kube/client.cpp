@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/pause.h"
+#include "base/pause.h"
 #include "kube/curl_library.h"
 #include "kube/identity.h"
 #include "kube/request.h"

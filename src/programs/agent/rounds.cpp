@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "offer/make_offer.h"
 
 namespace tranche::agent {

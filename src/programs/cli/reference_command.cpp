@@ -13,7 +13,7 @@
 #include "cli/shell/command.h"
 #include "cli/shell/man_page.h"
 #include "cli/shell/reference.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "config/programs/reference.h"
 #include "labels/reference.h"
 

@@ -1,6 +1,6 @@
 #include "controller/candidate.h"
 
-#include "cluster/pause.h"
+#include "base/pause.h"
 
 namespace tranche::controller {
 
@@ -10,7 +10,7 @@ Candidate::Candidate(const WorkerContext& context, const Elector::Options& optio
       thread_([this](const std::stop_token& stop) {
         do {
           elector_.attempt(stop);
-        } while (cluster::pause(retry_, stop));
+        } while (pause(retry_, stop));
       }) {}
 
 Candidate::~Candidate() {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/formats/reasons.h"
 #include "cluster/node.h"
-#include "cluster/reasons.h"
 #include "config/programs/controller_options.h"
 #include "controller/pod_eviction.h"
 

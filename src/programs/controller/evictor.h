@@ -1,7 +1,7 @@
 #pragma once
-// Evicts the Pods that agents ask it to evict (cluster/eviction_requests.h). Agents ask for Pods
-// that use a limited device past the limiter, where their node's configuration says `unregistered:
-// evict`.
+// Evicts the Pods that agents ask it to evict (cluster/formats/eviction_requests.h). Agents ask for
+// Pods that use a limited device past the limiter, where their node's configuration says
+// `unregistered: evict`.
 //
 // A Node's request is trusted for that node only: the Pod must be bound to it, and have the uid
 // that was asked for. Pods of kube-system, of this release's namespace and of Kubernetes' own
@@ -18,8 +18,8 @@
 #include <set>
 #include <string>
 
-#include "cluster/event_recorder.h"
-#include "cluster/eviction_requests.h"
+#include "cluster/client/event_recorder.h"
+#include "cluster/formats/eviction_requests.h"
 #include "cluster/pod.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 namespace tranche::controller {
 namespace {

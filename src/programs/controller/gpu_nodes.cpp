@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/json_value.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 namespace tranche::controller {
 namespace {

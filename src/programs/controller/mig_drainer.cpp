@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "config/programs/controller_options.h"
 #include "controller/pod_eviction.h"
 #include "mig/announcer.h"

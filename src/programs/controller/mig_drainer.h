@@ -1,5 +1,5 @@
 #pragma once
-// The controller's part of a change of a node's MIG layout (cluster/mig_change.h;
+// The controller's part of a change of a node's MIG layout (cluster/formats/mig_change.h;
 // docs/mig-manager.md): it says whether the change may be made, cordons the Node, evicts the Pods
 // that hold what leaves service, and takes its cordon away in the end.
 //
@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "base/said_once.h"
-#include "cluster/event_recorder.h"
-#include "cluster/mig_change.h"
+#include "cluster/client/event_recorder.h"
+#include "cluster/formats/mig_change.h"
 #include "cluster/pod.h"
 #include "controller/mig_node.h"
 #include "controller/work_queue.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "cluster/snapshot/parts.h"
 #include "mig/waiting.h"
 

@@ -1,12 +1,12 @@
 #pragma once
-// A Node as the MIG drainer reads and writes it (cluster/mig_change.h). Pure: text in, values and
-// text out.
+// A Node as the MIG drainer reads and writes it (cluster/formats/mig_change.h). Pure: text in,
+// values and text out.
 
 #include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "cluster/node.h"
 
 namespace tranche::controller {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/json_value.h"
-#include "cluster/list_of.h"
-#include "cluster/mig_change.h"
-#include "cluster/reasons.h"
+#include "cluster/client/list_of.h"
+#include "cluster/formats/mig_change.h"
+#include "cluster/formats/reasons.h"
 #include "config/programs/controller_options.h"
 
 namespace tranche::controller {

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/said_once.h"
+#include "cluster/client/event_recorder.h"
 #include "cluster/config_map.h"
-#include "cluster/event_recorder.h"
 #include "cluster/node.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"

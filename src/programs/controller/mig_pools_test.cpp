@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/envelope.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "cluster/event_recorder.h"
+#include "cluster/client/event_recorder.h"
 #include "cluster/objects.h"
 #include "cluster/pod.h"
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "cluster/modify.h"
-#include "cluster/policy_annotations.h"
-#include "cluster/reasons.h"
+#include "cluster/client/modify.h"
+#include "cluster/formats/policy_annotations.h"
+#include "cluster/formats/reasons.h"
 #include "config/programs/controller_options.h"
 
 namespace tranche::controller {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/event_recorder.h"
+#include "cluster/client/event_recorder.h"
 #include "controller/policy_map.h"
 #include "controller/policy_status.h"
 #include "controller/serving_nodes.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <ranges>
 
-#include "cluster/policy_annotations.h"
+#include "cluster/formats/policy_annotations.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"

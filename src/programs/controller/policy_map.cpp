@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "base/first_few.h"
+#include "cluster/formats/policy_annotations.h"
+#include "cluster/formats/reasons.h"
 #include "cluster/kinds.h"
-#include "cluster/policy_annotations.h"
-#include "cluster/reasons.h"
 
 namespace tranche::controller {
 namespace {

@@ -20,8 +20,8 @@
 #include "cluster/cluster_policy.h"
 #include "cluster/config_map.h"
 #include "cluster/daemon_set.h"
+#include "cluster/formats/reasons.h"
 #include "cluster/metadata.h"
-#include "cluster/reasons.h"
 #include "controller/serving_nodes.h"
 
 namespace tranche::controller {
@@ -32,12 +32,12 @@ inline constexpr const char* kUnservedCondition = cluster::condition::kTrancheUn
 struct Condition {
   std::string type;
   bool is_true = false;
-  std::string reason;  // of cluster/reasons.h
+  std::string reason;  // of cluster/formats/reasons.h
   std::string message;
   bool operator==(const Condition&) const = default;
 };
 
-// The content of a ConfigMap. Annotations: only those of cluster/policy_annotations.h.
+// The content of a ConfigMap. Annotations: only those of cluster/formats/policy_annotations.h.
 struct MapContent {
   cluster::StringMap data;
   cluster::StringMap annotations;

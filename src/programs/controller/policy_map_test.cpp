@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/policy_annotations.h"
+#include "cluster/formats/policy_annotations.h"
 
 namespace tranche::controller::policy_map_test {
 namespace {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "cluster/formats/reasons.h"
 #include "cluster/node.h"
 #include "cluster/pod.h"
-#include "cluster/reasons.h"
 #include "controller/gpu_nodes.h"
 
 namespace tranche::controller {

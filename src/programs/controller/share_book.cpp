@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "cluster/pause.h"
+#include "base/pause.h"
 #include "cluster/resource_claim.h"
 
 namespace tranche::controller {
@@ -49,7 +49,7 @@ class Budget {
     thread_local std::minstd_rand random(std::random_device{}());
     const auto now = pause_ / 2 + pause_ * static_cast<int>(random() % 100) / 100;
     pause_ = std::min(pause_ * 2, kLongestPause);
-    return Steady::now() + now < end_ && cluster::pause(now, call_.stop);
+    return Steady::now() + now < end_ && tranche::pause(now, call_.stop);
   }
 
  private:

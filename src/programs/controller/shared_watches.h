@@ -17,8 +17,8 @@
 
 #include "base/backoff.h"
 #include "base/log.h"
+#include "cluster/client/watch_cache.h"
 #include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 
 namespace tranche::controller {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "cluster/list_of.h"
+#include "cluster/client/list_of.h"
 #include "cluster/time.h"
 #include "config/programs/controller_options.h"
 #include "controller/gate_explainer.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/standing_events.h"
+#include "cluster/client/standing_events.h"
 #include "controller/explainer.h"
 #include "controller/work_queue.h"
 #include "controller/worker.h"

@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "cluster/event_recorder.h"
+#include "cluster/client/event_recorder.h"
+#include "cluster/client/standing_events.h"
 #include "cluster/objects.h"
-#include "cluster/standing_events.h"
 #include "controller/shared_watches.h"
 
 namespace tranche::config {

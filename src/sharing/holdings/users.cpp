@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/limit_settings.h"
+#include "cluster/formats/limit_settings.h"
 
 namespace tranche::holdings {
 namespace {

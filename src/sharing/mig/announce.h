@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "cluster/node.h"
 #include "cluster/snapshot/snapshot.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cluster/list_of.h"
+#include "cluster/client/list_of.h"
 #include "cluster/snapshot/parts.h"
 
 namespace tranche::mig {

@@ -1,7 +1,7 @@
 #pragma once
 // journal/v1: what a layout change needs to resume after a crash, a reboot or a lost disk. Stored
-// before each phase begins, on disk and on the Node (cluster/mig_change.h). It has no list of
-// completed steps: to resume, the hardware is read and the steps are planned from there
+// before each phase begins, on disk and on the Node (cluster/formats/mig_change.h). It has no list
+// of completed steps: to resume, the hardware is read and the steps are planned from there
 // (mig/apply.h).
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "base/envelope.h"
 #include "base/json_fields.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "mig/journal.h"
 
 namespace tranche::mig {

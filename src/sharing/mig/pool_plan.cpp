@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "cluster/formats/mig_change.h"
 #include "cluster/label_selector.h"
-#include "cluster/mig_change.h"
 #include "mig/node_filter.h"
 #include "mig/outcome.h"
 

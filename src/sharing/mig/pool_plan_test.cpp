@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/envelope.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 
 namespace tranche::mig::pool_plan_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "mig/node_filter.h"
 
 namespace tranche::mig {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 
 namespace tranche::mig::waiting_test {
 namespace {

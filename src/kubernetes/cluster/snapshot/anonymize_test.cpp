@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <map>
 
-#include "cluster/limit_settings.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/limit_settings.h"
+#include "cluster/formats/mig_change.h"
 #include "cluster/snapshot/encoding.h"
 #include "cluster/snapshot/testing.h"
 

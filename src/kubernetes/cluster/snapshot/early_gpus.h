@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cluster/fields.h"
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 
 namespace tranche::cluster {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/limit_settings.h"
-#include "cluster/mig_change.h"
-#include "cluster/policy_annotations.h"
+#include "cluster/formats/limit_settings.h"
+#include "cluster/formats/mig_change.h"
+#include "cluster/formats/policy_annotations.h"
 #include "cluster/snapshot/anonymous_text.h"
 #include "cluster/snapshot/rename.h"
 

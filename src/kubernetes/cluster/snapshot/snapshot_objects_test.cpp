@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "cluster/list_of.h"
+#include "cluster/client/list_of.h"
 #include "cluster/snapshot/parts.h"
 
 namespace tranche::cluster::snapshot_objects_test {

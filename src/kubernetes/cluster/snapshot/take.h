@@ -6,8 +6,8 @@
 
 #include "base/dra_driver.h"
 #include "base/result.h"
+#include "cluster/formats/reasons.h"
 #include "cluster/objects.h"
-#include "cluster/reasons.h"
 #include "cluster/snapshot/snapshot.h"
 #include "cluster/time.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/limit_settings.h"
-#include "cluster/mig_change.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/limit_settings.h"
+#include "cluster/formats/mig_change.h"
+#include "cluster/formats/reasons.h"
 #include "cluster/snapshot/snapshot.h"
 
 namespace tranche::cluster::anonymize_test {

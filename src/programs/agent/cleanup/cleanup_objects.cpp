@@ -9,11 +9,11 @@
 #include "agent/node/condition_report.h"
 #include "base/json.h"
 #include "base/json_value.h"
-#include "cluster/eviction_requests.h"
-#include "cluster/limit_settings.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/eviction_requests.h"
+#include "cluster/formats/limit_settings.h"
+#include "cluster/formats/mig_change.h"
+#include "cluster/formats/reasons.h"
 #include "cluster/node.h"
-#include "cluster/reasons.h"
 
 namespace tranche::agent {
 namespace {

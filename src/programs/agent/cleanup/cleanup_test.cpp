@@ -7,8 +7,8 @@
 
 #include "agent/config/config_memory.h"
 #include "cdi/make_specs.h"
+#include "cluster/formats/reasons.h"
 #include "cluster/node.h"
-#include "cluster/reasons.h"
 #include "labels/feature_file.h"
 #include "offer/grant_record.h"
 #include "support/fake_clock.h"

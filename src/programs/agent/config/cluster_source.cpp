@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "cluster/policy_annotations.h"
+#include "cluster/formats/policy_annotations.h"
 #include "config/choose.h"
 #include "config/file/source.h"
 

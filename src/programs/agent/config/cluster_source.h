@@ -24,8 +24,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/said_once.h"
+#include "cluster/client/watch_cache.h"
 #include "cluster/config_map.h"
-#include "cluster/watch_cache.h"
 #include "config/file/settled_reader.h"
 #include "config/programs/agent_options.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cluster/node_mode.h"
+#include "cluster/formats/node_mode.h"
 
 namespace tranche::agent {
 

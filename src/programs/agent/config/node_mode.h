@@ -10,8 +10,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/said_once.h"
+#include "cluster/formats/node_mode.h"
 #include "cluster/node.h"
-#include "cluster/node_mode.h"
 
 namespace tranche::agent {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "agent/instances/instance_maker.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "offer/unplanned_mig.h"
 
 namespace tranche::agent {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/dra/testing.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 
 namespace tranche::agent::claim_cuts_test {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "agent/loop/state.h"
-#include "cluster/node_mode.h"
+#include "cluster/formats/node_mode.h"
 #include "dra/health_board.h"
 #include "dra/pool.h"
 #include "dra/prepared.h"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "cluster/formats/reasons.h"
 #include "cluster/kinds.h"
-#include "cluster/reasons.h"
 #include "cluster/time.h"
 
 namespace tranche::agent {

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "cluster/watch_cache.h"
+#include "cluster/client/watch_cache.h"
 
 namespace tranche::agent {
 

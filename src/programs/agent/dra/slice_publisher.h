@@ -15,8 +15,8 @@
 
 #include "base/log.h"
 #include "base/retrier.h"
+#include "cluster/client/watch_cache.h"
 #include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 #include "dra/publication.h"
 
 namespace tranche::agent {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 
 namespace tranche::agent {
 

@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <string>
 
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 #include "cluster/objects.h"
 
 namespace tranche::agent {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "agent/loop/state.h"
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 #include "holdings/holdings.h"
 #include "offer/offer.h"
 

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "base/backoff.h"
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 
 namespace tranche::agent {
 

@@ -13,7 +13,7 @@
 
 #include "agent/holdings/book.h"
 #include "agent/loop/state.h"
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 #include "cluster/pod.h"
 #include "holdings/holdings.h"
 

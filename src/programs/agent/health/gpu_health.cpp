@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 namespace tranche::agent {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 namespace tranche::agent {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "agent/health/gpu_health.h"
-#include "cluster/standing_events.h"
+#include "cluster/client/standing_events.h"
 #include "holdings/holdings.h"
 
 namespace tranche::agent {

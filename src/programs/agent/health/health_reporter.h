@@ -12,8 +12,8 @@
 #include "agent/node/pods_of_node.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cluster/client/standing_events.h"
 #include "cluster/objects.h"
-#include "cluster/standing_events.h"
 
 namespace tranche::agent {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cluster/node_mode.h"
+#include "cluster/formats/node_mode.h"
 
 namespace tranche::agent {
 namespace {

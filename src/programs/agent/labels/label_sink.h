@@ -10,8 +10,8 @@
 #include "agent/labels/node_feature_writer.h"
 #include "agent/node/node_view.h"
 #include "base/retrier.h"
+#include "cluster/client/watch_cache.h"
 #include "cluster/objects.h"
-#include "cluster/watch_cache.h"
 #include "labels/labels.h"
 
 namespace tranche::agent {

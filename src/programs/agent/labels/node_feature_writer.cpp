@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cluster/modify.h"
+#include "cluster/client/modify.h"
 #include "cluster/pod.h"
 
 namespace tranche::agent {

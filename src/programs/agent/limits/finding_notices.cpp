@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/printable.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "host/process.h"
 
 namespace tranche::agent {

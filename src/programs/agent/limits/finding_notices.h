@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/eviction_requests.h"
+#include "cluster/client/standing_events.h"
+#include "cluster/formats/eviction_requests.h"
 #include "cluster/pod.h"
-#include "cluster/standing_events.h"
 #include "limit/arbiter_status.h"
 #include "offer/offer.h"
 

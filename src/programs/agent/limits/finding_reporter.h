@@ -1,7 +1,7 @@
 #pragma once
 // Reports what the arbiter found. People get Events on the Node and the Pod. The controller is
 // asked, by an annotation on this agent's own Node, to evict the Pods for which the configuration
-// says so (cluster/eviction_requests.h). The agent evicts nothing itself.
+// says so (cluster/formats/eviction_requests.h). The agent evicts nothing itself.
 //
 // An arbiter that does not run has no findings: then nothing is reported, and requests for
 // evictions are withdrawn.
@@ -19,8 +19,8 @@
 #include "agent/node/pods_of_node.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cluster/client/standing_events.h"
 #include "cluster/objects.h"
-#include "cluster/standing_events.h"
 #include "limit/status_reader.h"
 #include "process/liveness_file.h"
 

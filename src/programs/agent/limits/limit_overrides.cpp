@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "holdings/users.h"
 
 namespace tranche::agent {

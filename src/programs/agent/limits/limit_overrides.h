@@ -1,8 +1,8 @@
 #pragma once
-// Follows the limits that the operator sets for containers of this node (cluster/limit_settings.h).
-// It reads the order from the Node and finds the tenant that each setting is about in the book of
-// holdings. The TenantManager then applies the setting. The answer in the Node says what holds, and
-// an Event on the Pod reports a refused setting.
+// Follows the limits that the operator sets for containers of this node
+// (cluster/formats/limit_settings.h). It reads the order from the Node and finds the tenant that
+// each setting is about in the book of holdings. The TenantManager then applies the setting. The
+// answer in the Node says what holds, and an Event on the Pod reports a refused setting.
 //
 // It also follows the annotations by which a Pod's owner sets limits for all its containers
 // (tranche.dev/memory, tranche.dev/compute, tranche.dev/class). An annotation may only lower. The
@@ -23,9 +23,9 @@
 #include "agent/node/pods_of_node.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "cluster/limit_settings.h"
+#include "cluster/client/standing_events.h"
+#include "cluster/formats/limit_settings.h"
 #include "cluster/objects.h"
-#include "cluster/standing_events.h"
 
 namespace tranche::agent {
 

@@ -1,6 +1,6 @@
 #pragma once
-// Applies an operator's setting (cluster/limit_settings.h) to a tenant's promise, and checks
-// whether the result can be kept. Pure.
+// Applies an operator's setting (cluster/formats/limit_settings.h) to a tenant's promise, and
+// checks whether the result can be kept. Pure.
 
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "agent/limits/claim_tenant.h"
 #include "base/result.h"
-#include "cluster/limit_settings.h"
+#include "cluster/formats/limit_settings.h"
 #include "config/limits.h"
 #include "limit/tenant_limits.h"
 #include "offer/offer.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agent/mig/mig_beside.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "offer/make_offer.h"
 
 namespace tranche::agent {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/mig/machine_testing.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "gpu/mig_tables.h"
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"

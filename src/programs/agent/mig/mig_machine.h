@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "cluster/time.h"
 #include "mig/journal.h"
 #include "mig/layout.h"

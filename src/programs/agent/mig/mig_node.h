@@ -1,6 +1,7 @@
 #pragma once
 // What the manager writes on its Node: the label with the state, as NVIDIA's MIG manager writes it,
-// the text for the controller (cluster/mig_change.h), and the pause of NVIDIA's own clients. Pure.
+// the text for the controller (cluster/formats/mig_change.h), and the pause of NVIDIA's own
+// clients. Pure.
 
 #include <optional>
 #include <string>
@@ -8,7 +9,7 @@
 #include "agent/mig/mig_clients.h"
 #include "agent/mig/mig_machine.h"
 #include "agent/node/node_writer.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "cluster/node.h"
 #include "mig/journal.h"
 

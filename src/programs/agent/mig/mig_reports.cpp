@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "agent/mig/mig_announcer.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 namespace tranche::agent {
 namespace {

@@ -5,7 +5,7 @@
 #include "agent/instances/mig_hardware.h"
 #include "agent/mig/mig_follower.h"
 #include "agent/node/pods_of_node.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "host/boot_id.h"
 
 namespace tranche::agent {

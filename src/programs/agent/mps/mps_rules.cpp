@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "mps/plan.h"
 
 namespace tranche::agent {

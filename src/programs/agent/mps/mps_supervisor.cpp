@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "mps/diff.h"
 
 namespace tranche::agent {

@@ -1,11 +1,11 @@
 #pragma once
 // What a condition of the Node shall say, as a value: NodeReporter writes it. Types and reasons are
-// those of cluster/reasons.def; cleanup takes each of them off the Node.
+// those of cluster/formats/reasons.def; cleanup takes each of them off the Node.
 
 #include <string>
 
 #include "base/result.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 namespace tranche::agent {
 
@@ -22,7 +22,7 @@ struct ConditionReport {
   // Whether the condition's status is True, which is what everybody wants. A change to False is a
   // warning.
   bool good = false;
-  std::string reason;   // of cluster/reasons.h; also the reason of the Event
+  std::string reason;   // of cluster/formats/reasons.h; also the reason of the Event
   std::string message;  // for people; cut to 1024 bytes
   std::string action;   // "Configure": what was tried, for the Event
   // Whether it is written while it is good and the Node has no such condition. False: a node on

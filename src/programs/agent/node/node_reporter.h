@@ -10,14 +10,14 @@
 #include "agent/node/node_view.h"
 #include "base/clock.h"
 #include "base/retrier.h"
-#include "cluster/event_recorder.h"
+#include "cluster/client/event_recorder.h"
 #include "cluster/objects.h"
 
 namespace tranche::agent {
 
 struct NodeNotice {
   bool warning = false;
-  std::string reason;  // of cluster/reasons.h
+  std::string reason;  // of cluster/formats/reasons.h
   std::string action;  // "Advertise": what was tried
   std::string note;    // for people
   bool operator==(const NodeNotice&) const = default;

@@ -7,7 +7,7 @@
 
 #include "base/fs.h"
 #include "base/said_once.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 namespace tranche::agent {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/log.h"
+#include "cluster/client/watch_cache.h"
 #include "cluster/node.h"
-#include "cluster/watch_cache.h"
 #include "process/change_notifier.h"
 
 namespace tranche::agent {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cluster/client/watch_cache.h"
 #include "cluster/objects.h"
 #include "cluster/pod.h"
-#include "cluster/watch_cache.h"
 
 namespace tranche::agent {
 

@@ -11,7 +11,7 @@
 #include "agent/hardware/leaving.h"
 #include "agent/mps/mps_standing.h"
 #include "agent/plugins/driver_standing.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 namespace tranche::agent {
 namespace {

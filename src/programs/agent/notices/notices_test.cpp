@@ -5,7 +5,7 @@
 
 #include "agent/config/mode_standing.h"
 #include "agent/dra/claim_standing.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "support/log_recorder.h"
 
 namespace tranche::agent::notices_test {

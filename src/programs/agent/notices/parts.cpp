@@ -4,7 +4,7 @@
 #include "agent/grants/grant_store.h"
 #include "agent/notices/notices.h"
 #include "agent/notices/unplanned_mig.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 
 namespace tranche::agent {
 namespace {

@@ -1,7 +1,7 @@
 #include "agent/notices/unplanned_mig.h"
 
 #include "agent/config/mode_standing.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "offer/unplanned_mig.h"
 
 namespace tranche::agent {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agent/withholding/held_standing.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "offer/withholding.h"
 
 namespace tranche::agent {

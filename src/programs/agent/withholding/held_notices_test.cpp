@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/withholding/held_standing.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "support/log_recorder.h"
 #include "support/machines.h"
 

@@ -1,12 +1,12 @@
 #pragma once
-// What a node's agent has published of its GPUs (cluster/gpu_node.h), for `tranche layout show` of
-// a node. Pure, but for the reading.
+// What a node's agent has published of its GPUs (cluster/formats/gpu_node.h), for `tranche layout
+// show` of a node. Pure, but for the reading.
 
 #include <string>
 #include <vector>
 
 #include "base/json_value.h"
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 #include "cluster/objects.h"
 
 namespace tranche::cli {

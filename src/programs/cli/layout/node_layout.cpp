@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "base/quantity.h"
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 #include "mig/announce.h"
 #include "mig/pool_plan.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 #include "cluster/node.h"
 #include "mig/journal.h"
 

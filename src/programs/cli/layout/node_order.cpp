@@ -11,7 +11,7 @@
 #include "base/json_value.h"
 #include "base/printable.h"
 #include "base/said_once.h"
-#include "cluster/list_of.h"
+#include "cluster/client/list_of.h"
 #include "cluster/pod.h"
 #include "mig/announcer.h"
 

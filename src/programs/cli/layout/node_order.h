@@ -1,6 +1,7 @@
 #pragma once
 // `tranche layout apply --node NODE -c NAME`: sets the label nvidia.com/mig.config of a Node, and
-// follows the change that its agent makes (cluster/mig_change.h). Uses the objects port alone.
+// follows the change that its agent makes (cluster/formats/mig_change.h). Uses the objects port
+// alone.
 //
 // The field manager is this command's own. With that of the pools (controller/mig_pools.h) an apply
 // would take away the pool's mark, which is a field of theirs.

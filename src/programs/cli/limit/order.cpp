@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/json_value.h"
-#include "cluster/list_of.h"
+#include "cluster/client/list_of.h"
 #include "cluster/pod.h"
 
 namespace tranche::cli {

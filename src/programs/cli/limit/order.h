@@ -1,6 +1,6 @@
 #pragma once
 // An operator's order of limits is an annotation of the Node, and the agent's answer is another
-// annotation (cluster/limit_settings.h). `tranche limit` reads both and writes the order.
+// annotation (cluster/formats/limit_settings.h). `tranche limit` reads both and writes the order.
 
 #include <functional>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cluster/limit_settings.h"
+#include "cluster/formats/limit_settings.h"
 #include "cluster/node.h"
 #include "cluster/objects.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/limit/order.h"
-#include "cluster/list_of.h"
+#include "cluster/client/list_of.h"
 
 namespace tranche::cli {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
-// `tranche limit list` shows the orders of all Nodes (cluster/limit_settings.h); `tranche limit
-// prune` removes from them the settings of Pods that are gone. Uses the objects port.
+// `tranche limit list` shows the orders of all Nodes (cluster/formats/limit_settings.h); `tranche
+// limit prune` removes from them the settings of Pods that are gone. Uses the objects port.
 
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cluster/limit_settings.h"
+#include "cluster/formats/limit_settings.h"
 #include "cluster/objects.h"
 
 namespace tranche::cli {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/json_value.h"
+#include "base/pause.h"
 #include "cli/limit/work.h"
 #include "cluster/node.h"
-#include "cluster/pause.h"
 #include "support/fake_objects.h"
 
 namespace tranche::cli {
@@ -36,7 +36,7 @@ class LimitTest : public testing::Test {
   // Plays the agent: gives this answer to every setting, as long as the test runs.
   void answer(std::function<cluster::LimitOutcome(const cluster::LimitSetting&)> how) {
     agent_ = std::jthread([this, how = std::move(how)](const std::stop_token& stop) {
-      while (cluster::pause(std::chrono::milliseconds(1), stop)) {
+      while (pause(std::chrono::milliseconds(1), stop)) {
         std::vector<cluster::LimitOutcome> outcomes;
         for (const auto& setting : settings()) outcomes.push_back(how(setting));
         json::Value value;

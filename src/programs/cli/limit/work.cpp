@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/pause.h"
 #include "cli/limit/order.h"
 #include "cluster/node.h"
-#include "cluster/pause.h"
 #include "cluster/pod.h"
 
 namespace tranche::cli {
@@ -166,7 +166,7 @@ Result<LimitReport> set(cluster::Objects& objects, const LimitOptions& options,
       }));
       return LimitReport{{*answer}, "refused: " + answer->message};
     }
-    if (SteadyClock::now() >= end || !cluster::pause(kPoll, stop)) {
+    if (SteadyClock::now() >= end || !pause(kPoll, stop)) {
       return LimitReport{{answer.value_or(LimitOutcome{.setting = wanted})},
                          too_late(options, pod.node, answer)};
     }
@@ -185,7 +185,7 @@ Result<LimitReport> reset(cluster::Objects& objects, const LimitOptions& options
     ASSIGN_OR_RETURN(const auto node, find_node(objects, pod.node, call));
     const auto outcomes = outcomes_of(node);
     if (std::ranges::none_of(outcomes, chosen, &LimitOutcome::setting)) return LimitReport{};
-    if (SteadyClock::now() >= end || !cluster::pause(kPoll, stop)) {
+    if (SteadyClock::now() >= end || !pause(kPoll, stop)) {
       return LimitReport{{}, too_late(options, pod.node, std::nullopt)};
     }
   }

@@ -1,13 +1,14 @@
 #pragma once
 // `tranche limit set|get|reset`: writes the order into the annotation of the Pod's Node, waits for
-// the agent's answer there (cluster/limit_settings.h), and shows both. Uses the objects port.
+// the agent's answer there (cluster/formats/limit_settings.h), and shows both. Uses the objects
+// port.
 
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cluster/limit_settings.h"
+#include "cluster/formats/limit_settings.h"
 #include "cluster/objects.h"
 #include "config/programs/limit_options.h"
 

@@ -11,7 +11,7 @@
 #include "admission/fleet_of.h"
 #include "base/json.h"
 #include "base/json_fields.h"
-#include "cluster/list_of.h"
+#include "cluster/client/list_of.h"
 #include "dra/claim_config.h"
 #include "dra/pool.h"
 #include "gpu/mig_tables.h"

@@ -59,7 +59,7 @@ std::string pod_name(OptionReader& reader, Verb verb, std::string_view text) {
   return std::string(text);
 }
 
-// "claim/half", "claim/half/gpu" (cluster/limit_settings.h).
+// "claim/half", "claim/half/gpu" (cluster/formats/limit_settings.h).
 bool is_claim_resource(std::string_view text) {
   constexpr std::string_view kPrefix = "claim/";
   if (!text.starts_with(kPrefix)) return false;

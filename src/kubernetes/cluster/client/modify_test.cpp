@@ -1,4 +1,4 @@
-#include "cluster/modify.h"
+#include "cluster/client/modify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "cluster/modify.h"
+#include "cluster/client/modify.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 
-#include "cluster/pause.h"
+#include "base/pause.h"
 
 namespace tranche::cluster {
 namespace {

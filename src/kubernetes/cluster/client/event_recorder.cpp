@@ -1,4 +1,4 @@
-#include "cluster/event_recorder.h"
+#include "cluster/client/event_recorder.h"
 
 #include <fmt/format.h>
 

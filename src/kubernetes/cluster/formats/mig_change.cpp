@@ -1,4 +1,4 @@
-#include "cluster/mig_change.h"
+#include "cluster/formats/mig_change.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cluster/node_mode.h"
+#include "cluster/formats/node_mode.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cluster/watch_cache.h"
+#include "cluster/client/watch_cache.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/pause.h"
+#include "base/pause.h"
 
 namespace tranche::cluster {
 namespace {

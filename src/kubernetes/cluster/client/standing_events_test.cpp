@@ -1,4 +1,4 @@
-#include "cluster/standing_events.h"
+#include "cluster/client/standing_events.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

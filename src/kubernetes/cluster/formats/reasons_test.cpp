@@ -1,4 +1,4 @@
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stop_token>
 
-namespace tranche::cluster {
+namespace tranche {
 
 // False if it was cut short.
 inline bool pause(std::chrono::milliseconds time, const std::stop_token& stop) {
@@ -17,4 +17,4 @@ inline bool pause(std::chrono::milliseconds time, const std::stop_token& stop) {
   return !stop.stop_requested();
 }
 
-}  // namespace tranche::cluster
+}  // namespace tranche

@@ -1,4 +1,4 @@
-#include "cluster/limit_settings.h"
+#include "cluster/formats/limit_settings.h"
 
 #include <fmt/format.h>
 

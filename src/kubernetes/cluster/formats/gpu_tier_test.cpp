@@ -1,4 +1,4 @@
-#include "cluster/gpu_tier.h"
+#include "cluster/formats/gpu_tier.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cluster/reasons.h"
+#include "cluster/formats/reasons.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ constexpr bool kWarning = true;
 #define EVENT(reason, objects, kind, meaning)
 #define DEVICE_REASON(reason, status, meaning)
 constexpr auto kConditions = std::to_array<ConditionDoc>({
-#include "cluster/reasons.def"
+#include "cluster/formats/reasons.def"
 });
 #undef CONDITION
 #undef CONDITION_REASON
@@ -27,7 +27,7 @@ constexpr auto kConditions = std::to_array<ConditionDoc>({
 #define CONDITION_REASON(type, reason, status, meaning) \
   ConditionReasonDoc{condition::k##type, #reason, status, meaning},
 constexpr auto kConditionReasons = std::to_array<ConditionReasonDoc>({
-#include "cluster/reasons.def"
+#include "cluster/formats/reasons.def"
 });
 #undef CONDITION_REASON
 #undef EVENT
@@ -35,7 +35,7 @@ constexpr auto kConditionReasons = std::to_array<ConditionReasonDoc>({
 #define CONDITION_REASON(type, reason, status, meaning)
 #define EVENT(reason, objects, kind, meaning) EventDoc{#reason, objects, kind, meaning},
 constexpr auto kEvents = std::to_array<EventDoc>({
-#include "cluster/reasons.def"
+#include "cluster/formats/reasons.def"
 });
 #undef EVENT
 #undef DEVICE_REASON
@@ -43,7 +43,7 @@ constexpr auto kEvents = std::to_array<EventDoc>({
 #define EVENT(reason, objects, kind, meaning)
 #define DEVICE_REASON(reason, status, meaning) DeviceReasonDoc{#reason, status, meaning},
 constexpr auto kDeviceReasons = std::to_array<DeviceReasonDoc>({
-#include "cluster/reasons.def"
+#include "cluster/formats/reasons.def"
 });
 #undef CONDITION
 #undef CONDITION_REASON
@@ -52,7 +52,7 @@ constexpr auto kDeviceReasons = std::to_array<DeviceReasonDoc>({
 
 constexpr std::string_view kHeader = R"(# Conditions and Events
 
-<!-- Made from src/kubernetes/cluster/reasons.def; a test keeps it so. -->
+<!-- Made from src/kubernetes/cluster/formats/reasons.def; a test keeps it so. -->
 
 What `kubectl describe` shows of Tranche. Each change of a condition is also an Event with the condition's reason.
 What to do: [runbook](../runbook.md#conditions).

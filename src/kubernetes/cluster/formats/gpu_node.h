@@ -18,8 +18,8 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "cluster/formats/node_mode.h"
 #include "cluster/metadata.h"
-#include "cluster/node_mode.h"
 
 namespace tranche::cluster {
 

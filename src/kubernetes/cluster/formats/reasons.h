@@ -1,7 +1,8 @@
 #pragma once
 // The machine-readable words in the output of `kubectl describe`: condition types, and reasons of
-// conditions and Events. They come from one list, cluster/reasons.def. No other file spells them as
-// strings (tests/docs/test_reasons.py), so that the reference and the runbook list all of them.
+// conditions and Events. They come from one list, cluster/formats/reasons.def. No other file spells
+// them as strings (tests/docs/test_reasons.py), so that the reference and the runbook list all of
+// them.
 
 #include <span>
 #include <string>
@@ -15,7 +16,7 @@ namespace condition {
 #define CONDITION_REASON(type, reason, status, meaning)
 #define EVENT(reason, objects, kind, meaning)
 #define DEVICE_REASON(reason, status, meaning)
-#include "cluster/reasons.def"
+#include "cluster/formats/reasons.def"
 #undef CONDITION
 #undef CONDITION_REASON
 #undef EVENT
@@ -29,7 +30,7 @@ namespace reason {
   inline constexpr const char* k##reason = #reason;
 #define EVENT(reason, objects, kind, meaning) inline constexpr const char* k##reason = #reason;
 #define DEVICE_REASON(reason, status, meaning) inline constexpr const char* k##reason = #reason;
-#include "cluster/reasons.def"
+#include "cluster/formats/reasons.def"
 #undef CONDITION
 #undef CONDITION_REASON
 #undef EVENT

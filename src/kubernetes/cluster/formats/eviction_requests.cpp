@@ -1,4 +1,4 @@
-#include "cluster/eviction_requests.h"
+#include "cluster/formats/eviction_requests.h"
 
 #include <fmt/format.h>
 

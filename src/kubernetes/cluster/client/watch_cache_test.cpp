@@ -1,4 +1,4 @@
-#include "cluster/watch_cache.h"
+#include "cluster/client/watch_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

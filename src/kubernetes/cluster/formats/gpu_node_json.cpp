@@ -5,7 +5,7 @@
 
 #include "base/json_value.h"
 #include "base/quantity.h"
-#include "cluster/gpu_node.h"
+#include "cluster/formats/gpu_node.h"
 #include "cluster/to_json.h"
 
 namespace tranche::cluster {
