@@ -6,7 +6,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
-LIST = SOURCE / "kubernetes" / "cluster" / "reasons.def"
+LIST = SOURCE / "kubernetes" / "cluster" / "formats" / "reasons.def"
 ENTRY = re.compile(r"^(CONDITION|CONDITION_REASON|EVENT|DEVICE_REASON)\(([^\"]*)", re.M)
 
 
