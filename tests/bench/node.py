@@ -2,11 +2,11 @@
 """Measures a whole agent on a simulated node: start to registration, memory, how soon a changed
 configuration reaches kubelet, labels once, Allocate over the socket, idle CPU.
 
-Simulated hardware and a kubelet stand-in; the agent and its gRPC are real. Compare figures of one
-run with each other. With --peer PATH also NVIDIA's plugin (a binary of yours) is measured, in turn
-with ours, over the same simulated NVML.
+Simulated hardware (with --real this machine's own GPUs) and a kubelet stand-in; the agent and its
+gRPC are real. Compare figures of one run with each other. With --peer PATH also NVIDIA's plugin (a
+binary of yours) is measured, in turn with ours, over the same NVML.
 
-    tests/bench/node.py [--build build] [--runs 7] [--peer PATH] [--idle 20]
+    tests/bench/node.py [--build build] [--runs 7] [--peer PATH] [--idle 20] [--real]
 """
 
 import argparse
@@ -30,22 +30,18 @@ def config(replicas):
 
 
 class Node:
-    """A folder, a kubelet stand-in and the environment of a simulated 8-GPU machine."""
+    """A folder, a kubelet stand-in and the environment of an 8-GPU machine, or of this one."""
 
-    def __init__(self, build, machine="a100-80gb-x8"):
+    gpus = 8
+    real = False
+
+    def __init__(self, build):
         self.build = build
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="tb"))
         self.config = self.dir / "config.yaml"
-        self.env = dict(
-            os.environ,
-            TRANCHE_SIM=str(ROOT / f"sim/machines/{machine}.yaml"),
-            TRANCHE_SIM_STATE=str(self.dir / "state"),
-            LD_LIBRARY_PATH=str(build / "sim"),
-        )
-        # The machine's state is made once, as on a real machine the driver is there already.
-        subprocess.run(
-            [build / "bin/tranche-sim", "show"], env=self.env, check=True, stdout=subprocess.DEVNULL
-        )
+        self.env = dict(os.environ)
+        if not self.real:
+            self.simulate("a100-80gb-x8")
         self.kubelet = subprocess.Popen(
             [build / "bin/tranche-lab-kubelet", "--kubelet-root", self.dir / "k"],
             stdin=subprocess.PIPE,
@@ -55,6 +51,18 @@ class Node:
         )
         self.kubelet.stdout.readline()
         self.agent = None
+
+    def simulate(self, machine):
+        self.env.update(
+            TRANCHE_SIM=str(ROOT / f"sim/machines/{machine}.yaml"),
+            TRANCHE_SIM_STATE=str(self.dir / "state"),
+            LD_LIBRARY_PATH=str(self.build / "sim"),
+        )
+        # The machine's state is made once, as on a real machine the driver is there already.
+        subprocess.run(
+            [self.build / "bin/tranche-sim", "show"], env=self.env, check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
     def op(self, **request):
         self.kubelet.stdin.write(json.dumps(request) + "\n")
@@ -84,7 +92,7 @@ class Node:
         text = config(replicas)
         begin = time.time()
         self.config.write_text(text)
-        self.wait_allocatable(8 * replicas)
+        self.wait_allocatable(self.gpus * replicas)
         return 1000 * (time.time() - begin)
 
     def rss_mb(self):
@@ -125,10 +133,10 @@ def measure_starts(build, runs):
         node = Node(build)
         node.config.write_text("version: v1\n")
         starts.append(node.start_ours())
-        node.wait_allocatable(8)
+        node.wait_allocatable(Node.gpus)
         memory.append(node.rss_mb())
         node.close()
-    print("start to Register received, 8 GPUs:", spread(starts, "ms"))
+    print(f"start to Register received, {Node.gpus} GPUs:", spread(starts, "ms"))
     print("resident memory after registration:", spread(memory, "MB"))
 
 
@@ -136,15 +144,16 @@ def measure_life(build, runs, idle):
     node = Node(build)
     node.config.write_text("version: v1\n")
     node.start_ours()
-    node.wait_allocatable(8)
-    eight = node.allocate()
+    node.wait_allocatable(Node.gpus)
+    plain = node.allocate()
     changes = [node.change_ms(2 + i % 7) for i in range(runs)]
     node.change_ms(48)
     many = node.allocate()
     print("changed configuration to kubelet:", spread(changes, "ms"))
-    print("Allocate, 8 devices:   ", eight)
-    print("Allocate, 8 x 48:      ", many, f"ratio p50 {many['p50_us'] / eight['p50_us']:.2f}")
-    print(f"resident memory after {2 * 3300} Allocate calls, 384 tranches: {node.rss_mb():.1f} MB")
+    print(f"Allocate, {node.gpus} devices:   ", plain)
+    print(f"Allocate, {node.gpus} x 48:      ", many, f"ratio p50 {many['p50_us'] / plain['p50_us']:.2f}")
+    tranches = 48 * node.gpus
+    print(f"resident memory after {2 * 3300} Allocate calls, {tranches} tranches: {node.rss_mb():.1f} MB")
     before = node.cpu_seconds()
     time.sleep(idle)
     print(f"idle CPU over {idle} s: {100 * (node.cpu_seconds() - before) / idle:.3f} %")
@@ -162,7 +171,7 @@ def measure_labels(build, runs):
             env=node.env, check=True, stderr=subprocess.DEVNULL,
         )
         times.append(1000 * (time.time() - begin))
-    print("labels once, 8 GPUs, whole process:", spread(times, "ms"))
+    print(f"labels once, {Node.gpus} GPUs, whole process:", spread(times, "ms"))
     node.close()
 
 
@@ -184,14 +193,14 @@ def measure_peer(build, peer, runs):
                         f"exec {peer} --config-file={node.config}"
                     )
                     start = node.start(["unshare", "-m", "sh", "-c", inner])
-                node.wait_allocatable(8 * replicas)
+                node.wait_allocatable(Node.gpus * replicas)
                 figures = node.allocate()
                 rows[who].append((figures["p50_us"], figures["p99_us"], start, node.rss_mb()))
                 node.close()
         for who, values in rows.items():
             p50, p99, start, rss = (statistics.median(v) for v in zip(*values))
             print(
-                f"{8 * replicas:4d} tranches, {who}: Allocate p50 {p50:.0f} us, p99 {p99:.0f} us, "
+                f"{Node.gpus * replicas:4d} tranches, {who}: Allocate p50 {p50:.0f} us, p99 {p99:.0f} us, "
                 f"start {start:.1f} ms, resident {rss:.1f} MB (medians of {runs})"
             )
 
@@ -202,7 +211,11 @@ def main():
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--idle", type=float, default=20)
     parser.add_argument("--peer", type=pathlib.Path)
+    parser.add_argument("--real", action="store_true", help="this machine's GPUs, by nvidia-smi")
     arguments = parser.parse_args()
+    if arguments.real:
+        listed = subprocess.run(["nvidia-smi", "-L"], check=True, capture_output=True, text=True)
+        Node.real, Node.gpus = True, len(listed.stdout.splitlines())
     build = arguments.build.resolve()
     measure_starts(build, arguments.runs)
     measure_life(build, arguments.runs, arguments.idle)
