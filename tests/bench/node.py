@@ -89,9 +89,12 @@ class Node:
         self.op(op="wait", resource="nvidia.com/gpu", allocatable=count, timeout_s=30)
 
     def change_ms(self, replicas):
-        text = config(replicas)
+        # Replaced as kubelet replaces a ConfigMap's files: one that is written in place is read a
+        # second after its last change.
+        new = self.dir / "config.new"
+        new.write_text(config(replicas))
         begin = time.time()
-        self.config.write_text(text)
+        new.replace(self.config)
         self.wait_allocatable(self.gpus * replicas)
         return 1000 * (time.time() - begin)
 
