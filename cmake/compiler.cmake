@@ -16,6 +16,8 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   # g++ 12's std::stable_sort calls what it marks deprecated itself, and clang says so to its users.
   target_compile_options(tranche_options INTERFACE -Wno-deprecated-declarations)
+  # Part of clang's -Wconversion, not of g++'s.
+  target_compile_options(tranche_options INTERFACE -Wno-sign-conversion)
 endif()
 
 # Sanitized code is compiled and linked with the same flags; generated code opts out of the
@@ -23,6 +25,14 @@ endif()
 if(TRANCHE_SANITIZE)
   target_compile_options(tranche_options INTERFACE
     -fsanitize=${TRANCHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_definitions(tranche_options INTERFACE TRANCHE_SANITIZED)
+  if(TRANCHE_SANITIZE STREQUAL thread)
+    target_compile_definitions(tranche_options INTERFACE TRANCHE_THREAD_SANITIZED)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    # The drivers' functions are called by types of our own.
+    target_compile_options(tranche_options INTERFACE -fno-sanitize=function)
+  endif()
   add_link_options(-fsanitize=${TRANCHE_SANITIZE})
 endif()
 

@@ -118,8 +118,8 @@ fuzz_one() { # program seconds
 export -f fuzz_one
 
 fuzz() { # seconds for all targets together, one after the other
-  nice tools/build.sh fuzz fuzz_targets || return 1
-  local targets=(build/fuzz/fuzz/*_fuzz)
+  nice tools/build.sh asan-ubsan fuzz_targets || return 1
+  local targets=(build/asan-ubsan/fuzz/*_fuzz)
   printf '%s\n' "${targets[@]}" |
     nice xargs -P "$jobs" -I{} bash -c "fuzz_one {} $(($1 / ${#targets[@]}))"
 }

@@ -42,10 +42,13 @@ bool fits_double(std::string_view number) {
   return std::isfinite(std::strtod(std::string(number).c_str(), nullptr));
 }
 
+// Strict: also numbers that fit a double, and surrogates in pairs.
+enum class Rules { kLenient, kStrict };
+
 // Checks a text that may hold anything.
 class Checker {
  public:
-  Checker(std::string_view text, bool is_strict) : text_(text), is_strict_(is_strict) {}
+  Checker(std::string_view text, Rules rules) : text_(text), rules_(rules) {}
 
   // The value's text; nullopt: it is wrong at at().
   std::optional<std::string_view> whole() {
@@ -153,7 +156,7 @@ class Checker {
       return std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos ||
              bad("no such escape");
     }
-    return four_digits() && (!is_strict_ || pair(hex4(text_.substr(at_ - 4))));
+    return four_digits() && (rules_ == Rules::kLenient || pair(hex4(text_.substr(at_ - 4))));
   }
   bool four_digits() {
     for (int i = 0; i < 4; ++i) {
@@ -179,7 +182,7 @@ class Checker {
   bool number() {
     const std::size_t begin = at_;
     if (!written_number()) return false;
-    if (!is_strict_ || fits_double(text_.substr(begin, at_ - begin))) return true;
+    if (rules_ == Rules::kLenient || fits_double(text_.substr(begin, at_ - begin))) return true;
     at_ = begin;
     return bad("a number that no program can hold");
   }
@@ -197,7 +200,7 @@ class Checker {
   }
 
   std::string_view text_;
-  bool is_strict_;
+  Rules rules_;
   std::size_t at_ = 0;
   std::string_view why_;
 };
@@ -346,8 +349,8 @@ std::optional<T> number_of(View view) {
 }
 
 // Where the value is in the text, without space around it.
-Result<std::string_view> checked_place(std::string_view text, bool is_strict) {
-  Checker checker(text, is_strict);
+Result<std::string_view> checked_place(std::string_view text, Rules rules) {
+  Checker checker(text, rules);
   if (const auto found = checker.whole()) return *found;
   return fail(Code::kInvalidArgument,
               fmt::format("no JSON: byte {}: {}", checker.at(), checker.why()));
@@ -450,12 +453,12 @@ std::optional<std::uint64_t> View::as_uint() const {
 std::optional<double> View::as_double() const { return number_of<double>(*this); }
 
 Result<View> parse(std::string_view text) {
-  ASSIGN_OR_RETURN(const auto place, checked_place(text, false));
+  ASSIGN_OR_RETURN(const auto place, checked_place(text, Rules::kLenient));
   return View(place);
 }
 
 Result<View> parse_strict(std::string_view text) {
-  ASSIGN_OR_RETURN(const auto place, checked_place(text, true));
+  ASSIGN_OR_RETURN(const auto place, checked_place(text, Rules::kStrict));
   return View(place);
 }
 

@@ -74,8 +74,8 @@ Spec mode_spec(std::initializer_list<std::string_view> prefixes, const DriverFil
   Device all;
   all.name = "all";
   for (const auto& [path, numbers] : files.nodes) {
-    const bool wanted = std::ranges::any_of(
-        prefixes, [&path = path](auto prefix) { return path.starts_with(prefix); });
+    const bool wanted =
+        std::ranges::any_of(prefixes, [&path](auto prefix) { return path.starts_with(prefix); });
     if (wanted) edits.add_node(path, all.edits);
   }
   Spec spec;

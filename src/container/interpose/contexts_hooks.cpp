@@ -46,7 +46,7 @@ void look_after_tenants() {
 int made(int status) {
   forget_current_context();
   if (status != kSuccess || !has_tenants()) return status;
-  join(false);
+  join(Wait::kNot);
   start_helper({has_something_pending, look_after_work, look_after_tenants});
   tell_of_memory();
   return status;

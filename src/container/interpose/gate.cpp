@@ -290,16 +290,20 @@ void launched(const Passage& passage, bool is_done) {
   if (queue.batch.left.load(std::memory_order_relaxed) <= 0) close(queue);
 }
 
-void close_batches(bool all, Stream stream, bool twin) {
+void close_batches_of(Stream stream, bool twin) {
   if (open_count.load(std::memory_order_relaxed) == 0) return;
   const Uncancelled uncancelled;
   const Aside aside;
   const Context current = current_context();
   const Guard guard(lock);
-  if (!all) {
-    if (Queue* queue = find_queue(stream_key(stream, twin, current))) close(*queue);
-    return;
-  }
+  if (Queue* queue = find_queue(stream_key(stream, twin, current))) close(*queue);
+}
+
+void close_all_batches() {
+  if (open_count.load(std::memory_order_relaxed) == 0) return;
+  const Uncancelled uncancelled;
+  const Aside aside;
+  const Guard guard(lock);
   CurrentContext scope;
   for (Queue* queue = at_work.first; queue != nullptr; queue = queue->next_at_work) {
     if (!queue->is_open) continue;

@@ -64,9 +64,10 @@ int gated(Stream stream, bool twin, const void* what, Call call) {
   return status;
 }
 
-// The program is about to wait for work of `stream`, or of any (nullptr means stream 0 only with
-// `all` false). Open batches end here; otherwise they would include the time of the wait.
-void close_batches(bool all, Stream stream, bool twin);
+// The program is about to wait for work of `stream`, or of any. Open batches end here; otherwise
+// they would include the time of the wait.
+void close_batches_of(Stream stream, bool twin);
+void close_all_batches();
 // The stream will be destroyed.
 void forget_stream(Stream stream);
 

@@ -151,7 +151,7 @@ void forget_graphs() { graph_memory.reset(); }
   int symbol parameters {                                                                 \
     const int status =                                                                    \
         gated(stream, twin, own_key(&::symbol), [&] { return driver.symbol arguments; }); \
-    if (!__builtin_strstr(#name, "Async")) close_batches(false, stream, twin);            \
+    if (!__builtin_strstr(#name, "Async")) close_batches_of(stream, twin);                \
     return status;                                                                        \
   }
 #define LOADS(symbol, name, version, twin, parameters, arguments) \
@@ -166,13 +166,13 @@ void forget_graphs() { graph_memory.reset(); }
   }
 #define LATER(symbol, name, version, twin, parameters, arguments) \
   int symbol parameters {                                         \
-    close_batches(true, nullptr, twin);                           \
+    close_all_batches();                                          \
     return driver.symbol arguments;                               \
   }
 // What the stream waits for may be the host's or another process's to do: that is no GPU time.
 #define HOLDS(symbol, name, version, twin, stream, parameters, arguments) \
   int symbol parameters {                                                 \
-    close_batches(false, stream, twin);                                   \
+    close_batches_of(stream, twin);                                       \
     return driver.symbol arguments;                                       \
   }
 #include "interpose/symbols.def"
@@ -311,7 +311,7 @@ namespace {
 // Batches end first: their events are not to become the graph's.
 template <class Call>
 int begin_capture(Stream stream, bool twin, Call call) {
-  close_batches(false, stream, twin);
+  close_batches_of(stream, twin);
   return call();
 }
 

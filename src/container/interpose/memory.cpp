@@ -222,7 +222,7 @@ bool take(const Part& part, std::uint64_t bytes) {
 const Part* part_to_charge(int device) {
   const Part* part = &part_of_device(device);
   if (part->rule == Part::Rule::kUnknown) {
-    join(true);
+    join(Wait::kForArbiter);
     part = &part_of_device(device);
   }
   return part;
@@ -231,7 +231,7 @@ const Part* part_to_charge(int device) {
 const Part* part_to_charge() {
   const Part* part = current_part();
   if (part != nullptr && part->rule == Part::Rule::kUnknown) {
-    join(true);
+    join(Wait::kForArbiter);
     part = current_part();
   }
   return part;

@@ -195,7 +195,7 @@ Session::Outcome Session::register_at(int socket, int timeout_ms) {
 
 // With the usage memory, if any: the next arbiter continues with it.
 bool Session::say_hello(int socket) const {
-  wire::Hello hello{wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0, slot_,
+  wire::Hello hello{wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0, slot(),
                     generation_};
   iovec data{&hello, sizeof(hello)};
   const int memory = memory_.get();
@@ -220,8 +220,8 @@ bool Session::say_hello(int socket) const {
 // add to the old slot meanwhile follows.
 bool Session::take_over(const wire::Welcome& welcome, const int (&fds)[2]) {
   const bool is_same =
-      usage_ != nullptr && welcome.slot == slot_ && welcome.generation == generation_;
-  const unsigned before = slot_;
+      usage_ != nullptr && welcome.slot == slot() && welcome.generation == generation_;
+  const unsigned before = slot();
   wire::UsageFile* old = usage_ != nullptr && !is_same ? same_pages(usage_) : nullptr;
   auto* fresh = map_page<wire::UsageFile>(fds[1], nullptr, PROT_READ | PROT_WRITE);
   if (fresh == nullptr) {
@@ -235,7 +235,7 @@ bool Session::take_over(const wire::Welcome& welcome, const int (&fds)[2]) {
   if (old != nullptr) add(old->slot[before], told, *fresh, welcome.slot);
   const bool is_mapped = map(fds[0], fds[1]);
   if (is_mapped) {
-    slot_ = welcome.slot;
+    slot_.store(welcome.slot, std::memory_order_relaxed);
     generation_ = welcome.generation;
     if (old != nullptr) add(old->slot[before], told, *fresh, welcome.slot);
   }
@@ -247,10 +247,10 @@ bool Session::take_over(const wire::Welcome& welcome, const int (&fds)[2]) {
 bool Session::map(int policy_fd, int usage_fd) {
   auto* policy = map_page(policy_fd, policy_, PROT_READ);
   if (policy == nullptr) return false;
-  policy_ = policy;
+  if (policy_ == nullptr) policy_ = policy;  // else other threads read the pointer, which stays
   auto* usage = map_page(usage_fd, usage_, PROT_READ | PROT_WRITE);
   if (usage == nullptr) return false;
-  usage_ = usage;
+  if (usage_ == nullptr) usage_ = usage;
   return true;
 }
 

@@ -12,6 +12,7 @@
 // One thread at a time calls open() and refresh(); any thread may use the pages. Only libc; never
 // throws, never waits longer than it is told.
 
+#include <atomic>
 #include <cstdint>
 
 #include "interpose/own_descriptor.h"
@@ -45,7 +46,7 @@ class Session {
   bool has_pages() const { return policy_ != nullptr; }
   const limit::wire::PolicyPage& policy() const { return *policy_; }
   limit::wire::UsageFile& usage() { return *usage_; }
-  unsigned slot() const { return slot_; }
+  unsigned slot() const { return slot_.load(std::memory_order_relaxed); }
   // The descriptor of the usage memory, which is passed to the next arbiter; -1: none.
   int memory() const { return memory_.get(); }
 
@@ -64,7 +65,7 @@ class Session {
   OwnDescriptor memory_;  // of the usage file
   limit::wire::PolicyPage* policy_ = nullptr;
   limit::wire::UsageFile* usage_ = nullptr;
-  unsigned slot_ = limit::wire::kMaxProcesses;
+  std::atomic<unsigned> slot_ = limit::wire::kMaxProcesses;
   std::uint64_t generation_ = 0;
 };
 

@@ -202,13 +202,13 @@ bool has_tenants() {
   return tenant_count != 0 || is_one_missing || !has_looked.load(std::memory_order_acquire);
 }
 
-void join(bool patient) {
+void join(Wait wait) {
   if (!has_tenants() || all_open()) return;
   // Callers that do not wait do not ask each time: launches come here while there is no arbiter.
   const std::uint64_t last = last_try.load(std::memory_order_relaxed);
   // Neither do those that have waited long enough: a hanging arbiter makes each try take its full
   // time.
-  const bool may_wait = patient && patience_left() != 0;
+  const bool may_wait = wait == Wait::kForArbiter && patience_left() != 0;
   if (!may_wait && last != 0 && now_ns() - last < kBetweenTries) return;
   for (;;) {
     last_try.store(now_ns(), std::memory_order_relaxed);
@@ -218,7 +218,7 @@ void join(bool patient) {
     last_try.store(now_ns(), std::memory_order_relaxed);
     if (all_open()) return;
     if (patience_left() == 0) break;
-    if (!patient) return;
+    if (wait == Wait::kNot) return;
     nap_ns(20'000'000);
   }
   static unsigned once;
@@ -258,7 +258,7 @@ const Part& part_of_device(int ordinal) {
     if (known != nullptr) return *known;
   }
   if (!has_tenants()) return none;
-  join(false);
+  join(Wait::kNot);
   unsigned char uuid[16] = {};
   if (!uuid_of(ordinal, uuid)) return unknown;
   const Part& part = part_of_uuid(uuid);
@@ -270,7 +270,7 @@ const Part& part_of_device(int ordinal) {
 
 View view_of_uuid(const unsigned char* uuid) {
   if (!has_tenants()) return {};
-  join(false);
+  join(Wait::kNot);
   const Part& part = part_of_uuid(uuid);
   if (part.rule == Part::Rule::kTenant) return view_of(part);
   const Uncancelled uncancelled;

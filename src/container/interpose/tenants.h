@@ -65,9 +65,10 @@ struct View {
 
 // Whether anything was promised to this container. Checked only once.
 bool has_tenants();
-// Registers if not done yet; `patient`: waits for an arbiter, until kPatience after the process's
-// first attempt.
-void join(bool patient);
+// Registers if not done yet. kForArbiter: waits for one, until kPatience after the process's first
+// attempt.
+enum class Wait { kNot, kForArbiter };
+void join(Wait wait);
 // Checks the arbiters: registers with the next one where one is gone.
 void keep_joined();
 

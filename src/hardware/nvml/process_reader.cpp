@@ -34,24 +34,25 @@ class ProcessReading {
     const auto& lookup = api.nvmlDeviceGetHandleByUUID;
     if (!succeeded(call_(lookup, uuid.c_str(), &device), lookup.name)) return;
     if (!list(device, api.nvmlDeviceGetComputeRunningProcesses_v3,
-              api.nvmlDeviceGetComputeRunningProcesses_v2, true)) {
+              api.nvmlDeviceGetComputeRunningProcesses_v2, Need::kRequired)) {
       return;
     }
     // A driver returns an error if there is no MPS or no graphics.
     if (!list(device, api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
-              api.nvmlDeviceGetMPSComputeRunningProcesses_v2, false)) {
+              api.nvmlDeviceGetMPSComputeRunningProcesses_v2, Need::kOptional)) {
       return;
     }
     (void)list(device, api.nvmlDeviceGetGraphicsRunningProcesses_v3,
-               api.nvmlDeviceGetGraphicsRunningProcesses_v2, false);
+               api.nvmlDeviceGetGraphicsRunningProcesses_v2, Need::kOptional);
     if (answer_.result == kSuccess) sample(device);
   }
 
  private:
   using ListFunction = Function<Return(Device, unsigned*, ProcessInfo*)>;
 
-  // False: the device is gone, or the list is needed and could not be read.
-  bool list(Device device, const ListFunction& newer, const ListFunction& older, bool needed) {
+  enum class Need { kRequired, kOptional };
+  // False: the device is gone, or the list is required and could not be read.
+  bool list(Device device, const ListFunction& newer, const ListFunction& older, Need need) {
     const auto& function = newer.pointer != nullptr ? newer : older;
     std::vector<ProcessInfo> infos(kFirstRoom);
     Return result = kInsufficientSize;
@@ -67,7 +68,7 @@ class ProcessReading {
       return true;
     }
     // A list that outgrew each room it was given is there, and was not read.
-    const bool unknown = needed || result == kInsufficientSize || is_gone(result);
+    const bool unknown = need == Need::kRequired || result == kInsufficientSize || is_gone(result);
     return !unknown || succeeded(result, function.name);
   }
 

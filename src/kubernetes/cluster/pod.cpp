@@ -42,7 +42,10 @@ void read_amounts(const Fields& resources, std::string_view which, PodContainer&
   }
 }
 
-void read_containers(const Fields& spec, std::string_view key, bool init, Pod& pod) {
+constexpr std::string_view kInitContainers = "initContainers";
+
+void read_containers(const Fields& spec, std::string_view key, Pod& pod) {
+  const bool init = key == kInitContainers;
   for (const auto& item : spec.list(key)) {
     PodContainer container;
     container.name = item.text("name");
@@ -133,8 +136,8 @@ Result<Pod> parse_pod(std::string_view json) {
     pod.node_selector = spec.map("nodeSelector");
     pod.scheduler = spec.text("schedulerName");
     pod.priority_class = spec.text("priorityClassName");
-    read_containers(spec, "initContainers", true, pod);
-    read_containers(spec, "containers", false, pod);
+    read_containers(spec, kInitContainers, pod);
+    read_containers(spec, "containers", pod);
     read_claims(spec, top.object("status"), pod);
     read_extended(top.object("status"), pod);
     read_status(top.object("status"), pod);

@@ -12,14 +12,19 @@
 
 namespace tranche::cluster {
 
+// A member only where there is something to write.
+inline void set_text(json::Value& object, std::string_view key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
 // {apiVersion, kind, metadata {namespace, name, uid, resourceVersion}}, omitting empty ones.
 inline json::Value head_of(const Kind& kind, const ObjectKey& key, const std::string& uid = {},
                            const std::string& resource_version = {}) {
   json::Value metadata = json::Value::object();
-  if (!key.ns.empty()) metadata["namespace"] = key.ns;
+  set_text(metadata, "namespace", key.ns);
   metadata["name"] = key.name;
-  if (!uid.empty()) metadata["uid"] = uid;
-  if (!resource_version.empty()) metadata["resourceVersion"] = resource_version;
+  set_text(metadata, "uid", uid);
+  set_text(metadata, "resourceVersion", resource_version);
   return {{"apiVersion", kind.api_version()}, {"kind", kind.kind}, {"metadata", metadata}};
 }
 

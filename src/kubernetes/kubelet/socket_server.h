@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "base/result.h"
 
-#ifdef __SANITIZE_THREAD__
+#ifdef TRANCHE_THREAD_SANITIZED
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
 #endif
@@ -65,14 +65,14 @@ class SocketServer {
   // ThreadSanitizer does not see that the queue passes an event from one thread to another; this
   // annotation tells it.
   static void* tag(Event* event) {
-#ifdef __SANITIZE_THREAD__
+#ifdef TRANCHE_THREAD_SANITIZED
     __tsan_release(event);
 #endif
     return event;
   }
   // The event of a tag returned by the queue.
   static Event& event_of(void* tag) {
-#ifdef __SANITIZE_THREAD__
+#ifdef TRANCHE_THREAD_SANITIZED
     __tsan_acquire(tag);
 #endif
     return *static_cast<Event*>(tag);

@@ -94,7 +94,7 @@ bool TenantFiles::let_go_others(const std::set<std::string>& there, const Users&
 void TenantFiles::failed(std::optional<Failure>& failure, const std::string& text,
                          const std::string& reason, const std::string& line) {
   if (!failure || failure->reason != reason) log_.error(line);
-  if (!failure) failure.emplace();
+  if (!failure) failure = Failure();
   if (failure->text != text) failure->backoff.reset();
   failure->reason = reason;
   failure->text = text;

@@ -29,23 +29,25 @@ class Keys {
   }
 
   Result<std::optional<WebhookKeyChange>> next(bool published) {
-    if (keys_ == WebhookKeys{}) return anew("the webhook has its first certificate", false);
+    if (keys_ == WebhookKeys{}) return anew("the webhook has its first certificate");
     if (const auto flaw = flaw_of_authority(); !flaw.empty()) {
       // What is served is good, and goes on until the successor is known.
-      if (flaw_of_certificate().empty()) return with_successor(flaw + ": a new authority", true);
-      return anew(flaw + ": authority and certificate are made anew", true);
+      if (flaw_of_certificate().empty()) {
+        return damaged(with_successor(flaw + ": a new authority"));
+      }
+      return damaged(anew(flaw + ": authority and certificate are made anew"));
     }
     if (const auto flaw = flaw_of_certificate(); !flaw.empty()) {
-      return with_certificate(flaw + ": a new certificate is served", true);
+      return damaged(with_certificate(flaw + ": a new certificate is served"));
     }
-    if (is_for_others()) return with_certificate("it is served under other names", false);
+    if (is_for_others()) return with_certificate("it is served under other names");
     if (is_old(authorities_.front(), kAuthorityLives * rules_.life))
-      return with_successor("a new authority is announced", false);
+      return with_successor("a new authority is announced");
     if (!published || age(authorities_.front()) < settling()) return std::nullopt;
     const bool by_newest = http::is_signed_by(keys_.certificate, authorities_.front());
-    if (!by_newest) return with_certificate("the new authority's certificate is served", false);
+    if (!by_newest) return with_certificate("the new authority's certificate is served");
     if (is_old(keys_.certificate, rules_.life)) {
-      return with_certificate("a new certificate is served", false);
+      return with_certificate("a new certificate is served");
     }
     if (authorities_.size() > 1 && age(keys_.certificate) >= retiring()) return without_old();
     return std::nullopt;
@@ -53,6 +55,11 @@ class Keys {
 
  private:
   using Step = Result<std::optional<WebhookKeyChange>>;
+
+  static Step damaged(Step step) {
+    if (step && *step) (*step)->is_damaged = true;
+    return step;
+  }
 
   // What is wrong with it so that it cannot sign or not be trusted; empty: nothing.
   std::string flaw_of_authority() const {
@@ -125,32 +132,29 @@ class Keys {
     return text;
   }
 
-  Step anew(std::string what, bool is_damaged) const {
+  Step anew(std::string what) const {
     ASSIGN_OR_RETURN(const auto authority, made_authority());
     ASSIGN_OR_RETURN(const auto made, made_certificate(authority));
     return WebhookKeyChange{.keys = {.authorities = bundle(authority.certificate),
                                      .authority_key = authority.key,
                                      .certificate = made.certificate,
                                      .key = made.key},
-                            .what = std::move(what),
-                            .is_damaged = is_damaged};
+                            .what = std::move(what)};
   }
-  Step with_certificate(std::string what, bool is_damaged) const {
+  Step with_certificate(std::string what) const {
     ASSIGN_OR_RETURN(const auto made,
                      made_certificate({authorities_.front(), keys_.authority_key}));
     auto keys = keys_;
     keys.certificate = made.certificate;
     keys.key = made.key;
-    return WebhookKeyChange{
-        .keys = std::move(keys), .what = std::move(what), .is_damaged = is_damaged};
+    return WebhookKeyChange{.keys = std::move(keys), .what = std::move(what)};
   }
-  Step with_successor(std::string what, bool is_damaged) const {
+  Step with_successor(std::string what) const {
     ASSIGN_OR_RETURN(const auto authority, made_authority());
     auto keys = keys_;
     keys.authorities = bundle(authority.certificate);
     keys.authority_key = authority.key;
-    return WebhookKeyChange{
-        .keys = std::move(keys), .what = std::move(what), .is_damaged = is_damaged};
+    return WebhookKeyChange{.keys = std::move(keys), .what = std::move(what)};
   }
   Step without_old() const {
     auto keys = keys_;

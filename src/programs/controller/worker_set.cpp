@@ -17,20 +17,24 @@ WorkerSet::WorkerSet(std::vector<WorkerPlan> plans, WorkerContext context)
   }
 }
 
-WorkerSet::~WorkerSet() { end(true); }
+WorkerSet::~WorkerSet() { end_all(); }
 
 void WorkerSet::follow(bool leads) {
-  if (!leads) end(false);
+  if (!leads) end_leading();
   for (auto& place : places_) {
     if (leads && !place.worker) place.worker = place.plan.start(context_);
   }
   tell_changes();
 }
 
-void WorkerSet::end(bool all) {
+void WorkerSet::end_leading() {
   for (auto& place : std::views::reverse(places_)) {
-    if (all || place.plan.needs_leadership) place.worker.reset();
+    if (place.plan.needs_leadership) place.worker.reset();
   }
+}
+
+void WorkerSet::end_all() {
+  for (auto& place : std::views::reverse(places_)) place.worker.reset();
 }
 
 std::vector<WorkerSet::Health> WorkerSet::health() const {

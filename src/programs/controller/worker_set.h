@@ -39,7 +39,8 @@ class WorkerSet {
     WorkerPlan plan;
     std::unique_ptr<Worker> worker;  // null: the worker does not run
   };
-  void end(bool all);
+  void end_leading();  // those that need leadership
+  void end_all();
   void tell_changes();
 
   const WorkerContext context_;

@@ -43,8 +43,10 @@ class Room {
     }
   }
 
-  // Takes the place on the first node that has it, by name; `only`: on that node.
-  std::optional<std::string> place(const SnapshotPod& pod, bool here) {
+  enum class Where { kHere, kElsewhere };
+  // Takes the place on the first node that has it, by name.
+  std::optional<std::string> place(const SnapshotPod& pod, Where where) {
+    const bool here = where == Where::kHere;
     const auto asks = cluster::requests_of(pod.pod);
     const NodeFilter filter(pod);
     for (const auto& node : nodes_) {
@@ -125,12 +127,13 @@ EndingPod ending(const SnapshotPod& pod, Room& room) {
     one.fate = kStays;
   } else if (owner == nullptr) {
     one.fate = kGone;
-  } else if (const auto place =
-                 owner->kind == "DaemonSet" ? std::nullopt : room.place(pod, false)) {
+  } else if (const auto place = owner->kind == "DaemonSet"
+                                    ? std::nullopt
+                                    : room.place(pod, Room::Where::kElsewhere)) {
     one.fate = kMoves;
     one.node = *place;
   } else {
-    one.fate = room.place(pod, true) ? kReturns : kPends;
+    one.fate = room.place(pod, Room::Where::kHere) ? kReturns : kPends;
   }
   return one;
 }

@@ -11,6 +11,7 @@
 #include "base/json_fields.h"
 #include "base/json_value.h"
 #include "base/utf8.h"
+#include "mig/empty.h"
 #include "mig/layout_json.h"
 
 namespace tranche::mig {
@@ -32,9 +33,9 @@ constexpr std::array kPhases = {
 };
 
 std::string word(const json::Fields& fields, std::string_view key, std::size_t longest,
-                 bool may_be_empty = false) {
+                 Empty empty = Empty::kRefused) {
   auto text = fields.need<std::string>(key);
-  if (!is_layout_word(text, longest) || (text.empty() && !may_be_empty)) {
+  if (!is_layout_word(text, longest) || (text.empty() && empty == Empty::kRefused)) {
     fields.refuse(key, "cannot be one");
   }
   return text;
@@ -66,7 +67,7 @@ Journal read_journal(const json::Fields& fields, std::optional<Error>& error) {
                   .to = read_layout(fields, "to", error),
                   .started = read_time(fields, "started"),
                   .deadline = read_time(fields, "deadline"),
-                  .boot = word(fields, "boot", kLongestWord, true),
+                  .boot = word(fields, "boot", kLongestWord, Empty::kAllowed),
                   .touched = false,
                   .trouble = fields.need<std::string>("trouble")};
   // A release before this one did not say it.

@@ -14,6 +14,7 @@
 #include "base/yaml.h"
 #include "cluster/checks.h"
 #include "config/problems.h"
+#include "mig/empty.h"
 #include "mig/parted_words.h"
 
 namespace tranche::mig {
@@ -112,11 +113,11 @@ class PartedReader {
   }
 
   // A list that is neither empty nor too long.
-  bool is_list(const yaml::Node& node, std::string_view what, bool may_be_empty) {
+  bool is_list(const yaml::Node& node, std::string_view what, Empty empty) {
     if (node.kind != yaml::Kind::kSequence) {
       error(node.line, fmt::format("{} is {} where a list is expected", what, describe(node.kind)),
             "begin each of its entries with \"- \"");
-    } else if (node.items.empty() && !may_be_empty) {
+    } else if (node.items.empty() && empty == Empty::kRefused) {
       error(node.line, fmt::format("{} is empty", what), "at least one entry is needed");
     } else if (node.items.size() > kMostEntries) {
       error(node.line, fmt::format("{} has {} entries", what, node.items.size()),
@@ -175,7 +176,7 @@ class PartedReader {
              "use at most 63 letters, digits, '-', '_' and '.', the first and last a letter or "
              "digit");
       }
-      if (!is_list(value, fmt::format("layout \"{}\"", shown(name)), false)) continue;
+      if (!is_list(value, fmt::format("layout \"{}\"", shown(name)), Empty::kRefused)) continue;
       auto& entries = file_.configs[name];
       for (const auto& item : value.items) {
         if (is_map(item, "an entry", "write \"devices\" and \"mig-enabled\" in it"))
@@ -224,7 +225,8 @@ class PartedReader {
     std::vector<DeviceFilter> filters;
     if (node.kind == yaml::Kind::kScalar) {
       if (!(node.quoted && node.scalar.empty())) add_filter(node, filters);
-    } else if (node.kind != yaml::Kind::kNull && is_list(node, "\"device-filter\"", true)) {
+    } else if (node.kind != yaml::Kind::kNull &&
+               is_list(node, "\"device-filter\"", Empty::kAllowed)) {
       for (const auto& item : node.items) add_filter(item, filters);
     }
     return filters;
@@ -267,7 +269,7 @@ class PartedReader {
       return std::nullopt;
     }
     std::vector<int> devices;
-    if (!is_list(node, "\"devices\"", true)) return devices;
+    if (!is_list(node, "\"devices\"", Empty::kAllowed)) return devices;
     if (node.items.empty()) {
       warn(node.line, "\"devices\" is an empty list, so the entry is for no GPU", kDevices);
     }

@@ -44,9 +44,11 @@ int worth_of(const Instance& present, bool held, const InstanceWish& wish) {
 
 class Search {
  public:
+  enum class Aim { kBest, kAny };
+
   Search(const std::vector<InstanceWish>& wishes, const gpu::MigGeometry& geometry,
-         const Keeping& keeping, bool any)
-      : occupancy_(geometry), profiles_(largest_first(geometry)), any_(any) {
+         const Keeping& keeping, Aim aim)
+      : occupancy_(geometry), profiles_(largest_first(geometry)), aim_(aim) {
     for (const auto& wish : wishes) add(wish, keeping);
     std::ranges::stable_sort(wanted_, [](const Wanted& a, const Wanted& b) {
       return std::tuple(-a.profile->memory_slices, a.profile, *a.wish) <
@@ -93,7 +95,7 @@ class Search {
   }
 
   void place(std::size_t at, int worth) {
-    if (any_ && found()) return;
+    if (aim_ == Aim::kAny && found()) return;
     if (at == wanted_.size()) return compare(worth);
     const auto& profile = *wanted_[at].profile;
     const int first = first_start(at);
@@ -108,7 +110,7 @@ class Search {
 
   void compare(int worth) {
     if (worth < worth_) return;
-    auto room = any_ ? std::vector<int>() : this->room();
+    auto room = aim_ == Aim::kAny ? std::vector<int>() : this->room();
     if (worth == worth_ && room <= room_) return;
     worth_ = worth;
     room_ = std::move(room);
@@ -124,7 +126,7 @@ class Search {
 
   Occupancy occupancy_;
   std::vector<const Profile*> profiles_;
-  bool any_;  // the first place will do
+  Aim aim_;
   bool unknown_ = false;
   std::vector<Wanted> wanted_;
   std::vector<int> starts_;
@@ -194,7 +196,7 @@ Result<void> check(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
 
 std::optional<GpuLayout> place(const std::vector<InstanceWish>& wish,
                                const gpu::MigGeometry& geometry, const Keeping& keeping) {
-  const Search search(wish, geometry, keeping, false);
+  const Search search(wish, geometry, keeping, Search::Aim::kBest);
   if (!search.found()) return std::nullopt;
   GpuLayout layout{.enabled = true, .instances = {}};
   for (std::size_t i = 0; i < search.wanted().size(); ++i) {
@@ -210,7 +212,7 @@ std::optional<GpuLayout> place(const std::vector<InstanceWish>& wish,
 }
 
 bool can_place(const std::vector<InstanceWish>& wish, const gpu::MigGeometry& geometry) {
-  return Search(wish, geometry, {}, true).found();
+  return Search(wish, geometry, {}, Search::Aim::kAny).found();
 }
 
 }  // namespace tranche::mig

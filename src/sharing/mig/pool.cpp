@@ -69,9 +69,9 @@ class PoolReader {
       if (std::ranges::find(kPoolKeys, key) != kPoolKeys.end()) continue;
       error(line, fmt::format("unknown key \"{}\"", printable(key, 80)), "remove it");
     }
-    Pool pool{.name = text(item, "name", cluster::is_label_value, true),
-              .layout = text(item, "layout", cluster::is_label_value, true),
-              .roll_back_to = text(item, "rollBackTo", cluster::is_label_value, false)};
+    Pool pool{.name = text(item, "name", cluster::is_label_value, Need::kRequired),
+              .layout = text(item, "layout", cluster::is_label_value, Need::kRequired),
+              .roll_back_to = text(item, "rollBackTo", cluster::is_label_value, Need::kOptional)};
     if (!names_.insert(pool.name).second) {
       error(item.line, fmt::format("two pools are called \"{}\"", pool.name), "rename one");
     }
@@ -87,11 +87,12 @@ class PoolReader {
     pools_.push_back(std::move(pool));
   }
 
+  enum class Need { kRequired, kOptional };
   std::string text(const yaml::Node& item, std::string_view key, bool (*is_one)(std::string_view),
-                   bool needed) {
+                   Need need) {
     const auto* found = item.find(key);
     if (found == nullptr || found->kind == yaml::Kind::kNull || found->scalar.empty()) {
-      if (needed) error(item.line, fmt::format("{} is missing", key), "name it");
+      if (need == Need::kRequired) error(item.line, fmt::format("{} is missing", key), "name it");
       return {};
     }
     if (found->kind == yaml::Kind::kScalar && is_one(found->scalar)) return found->scalar;

@@ -9,6 +9,7 @@
 #include "base/json_fields.h"
 #include "base/json_value.h"
 #include "cluster/checks.h"
+#include "mig/empty.h"
 #include "mig/pool_plan.h"
 
 namespace tranche::mig {
@@ -19,9 +20,9 @@ constexpr std::size_t kLongestMark = 4096;
 // Nodes named in a status.
 constexpr std::size_t kNodesNamed = 10;
 
-std::string label_of(const json::Fields& fields, std::string_view key, bool may_be_empty) {
+std::string label_of(const json::Fields& fields, std::string_view key, Empty empty) {
   auto text = fields.text(key);
-  if (!cluster::is_label_value(text) && !(may_be_empty && text.empty())) {
+  if (!cluster::is_label_value(text) && !(empty == Empty::kAllowed && text.empty())) {
     fields.refuse(key, "is missing, or cannot be one");
   }
   return text;
@@ -53,10 +54,10 @@ Result<PoolMark> decode_pool_mark(std::string_view text) {
   ASSIGN_OR_RETURN(const auto root, json::parse_strict(text));
   return json::read_fields(root, [](const json::Fields& fields) {
     if (fields.text("version") != kMarkVersion) fields.refuse("version", "is another one");
-    PoolMark mark{.pool = label_of(fields, "pool", false),
-                  .layout = label_of(fields, "layout", false),
-                  .before = label_of(fields, "before", true),
-                  .label = label_of(fields, "label", true),
+    PoolMark mark{.pool = label_of(fields, "pool", Empty::kRefused),
+                  .layout = label_of(fields, "layout", Empty::kRefused),
+                  .before = label_of(fields, "before", Empty::kAllowed),
+                  .label = label_of(fields, "label", Empty::kAllowed),
                   .back = fields.boolean("back")};
     const auto since = cluster::parse_time(fields.text("since"));
     if (!since) fields.refuse("since", since.error().what);

@@ -43,7 +43,7 @@ void check_class(const Place& object, const Surroundings& around) {
   }
   spec->check_keys({"selectors", "config", "extendedResourceName", "suitableNodes"});
   check_selectors(*spec, around);
-  check_config(*spec, {}, true, around);
+  check_config(*spec, {}, ConfigOf::kClass, around);
 }
 
 }  // namespace
@@ -84,10 +84,10 @@ void check_selectors(const Place& body, const Surroundings& around) {
   }
 }
 
-void check_config(const Place& body, const std::vector<std::string>& requests, bool of_class,
+void check_config(const Place& body, const std::vector<std::string>& requests, ConfigOf owner,
                   const Surroundings& around) {
   for (const auto& config : body.list_of_maps("config")) {
-    if (of_class) {
+    if (owner == ConfigOf::kClass) {
       config.check_keys({"opaque"});
     } else {
       config.check_keys({"opaque", "requests"});

@@ -22,8 +22,10 @@ void check_claim_spec(const Place& spec, const Surroundings& around);
 void check_request(const Place& request, const Surroundings& around);
 // `selectors` below `body`.
 void check_selectors(const Place& body, const Surroundings& around);
-// `config` below `body`. `of_class`: belongs to a DeviceClass, which has no request names.
-void check_config(const Place& body, const std::vector<std::string>& requests, bool of_class,
+// Whose `config` it is: a DeviceClass has no request names.
+enum class ConfigOf { kClass, kClaim };
+// `config` below `body`.
+void check_config(const Place& body, const std::vector<std::string>& requests, ConfigOf owner,
                   const Surroundings& around);
 // `requests` of a constraint or a configuration: checks that the names exist.
 void check_request_names(const Place& entry, const std::vector<std::string>& known);

@@ -201,7 +201,7 @@ void check_claim_spec(const Place& spec, const Surroundings& around) {
     check_attribute(constraint, "matchAttribute", around);
     check_attribute(constraint, "distinctAttribute", around);
   }
-  check_config(*devices, names, false, around);
+  check_config(*devices, names, ConfigOf::kClaim, around);
 }
 
 }  // namespace tranche::lint

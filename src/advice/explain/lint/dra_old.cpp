@@ -56,7 +56,7 @@ bool convert_classic_claim(const Place& spec) {
   spec.check_keys({"resourceClassName", "parametersRef", "allocationMode"});
   name->corrected("resource.k8s.io/v1 has no resourceClassName",
                   "write devices.requests, with the name of a DeviceClass below exactly:");
-  auto request = map_of("name", text_node("device", false));
+  auto request = map_of("name", word_node("device"));
   request.entries.push_back(
       {"exactly", 0,
        map_of("deviceClassName", text_node(name->node().scalar, name->node().quoted))});
@@ -82,8 +82,8 @@ void convert_resource_class(const Place& object) {
   const auto selector = fmt::format("device.driver == '{}'", driver);
   object.corrected("resource.k8s.io/v1 has no ResourceClass",
                    fmt::format("write a DeviceClass that selects {}", selector));
-  object.put("apiVersion", text_node("resource.k8s.io/v1", false));
-  object.put("kind", text_node("DeviceClass", false));
+  object.put("apiVersion", word_node("resource.k8s.io/v1"));
+  object.put("kind", word_node("DeviceClass"));
   object.take("driverName");
   object.take("structuredParameters");
   object.put("spec", map_of("selectors",

@@ -170,6 +170,10 @@ yaml::Node text_node(std::string text, bool quoted) {
   return {.kind = yaml::Kind::kScalar, .scalar = std::move(text), .quoted = quoted};
 }
 
+yaml::Node word_node(std::string text) {
+  return {.kind = yaml::Kind::kScalar, .scalar = std::move(text)};
+}
+
 yaml::Node map_node() { return {.kind = yaml::Kind::kMap}; }
 
 yaml::Node list_node() { return {.kind = yaml::Kind::kSequence}; }

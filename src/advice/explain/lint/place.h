@@ -99,6 +99,7 @@ struct TextPlace {
 };
 
 yaml::Node text_node(std::string text, bool quoted = true);
+yaml::Node word_node(std::string text);  // without quotes
 yaml::Node map_node();
 yaml::Node list_node();
 

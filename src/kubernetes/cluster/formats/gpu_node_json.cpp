@@ -11,15 +11,11 @@
 namespace tranche::cluster {
 namespace {
 
-void put(json::Value& object, std::string_view key, const std::string& text) {
-  if (!text.empty()) object[key] = text;
-}
-
-void put(json::Value& object, std::string_view key, const std::optional<Bytes>& amount) {
+void set_memory(json::Value& object, std::string_view key, const std::optional<Bytes>& amount) {
   if (amount) object[key] = to_quantity(amount->value);
 }
 
-void put_number(json::Value& object, std::string_view key, std::int64_t number) {
+void set_number(json::Value& object, std::string_view key, std::int64_t number) {
   if (number != 0) object[key] = number;
 }
 
@@ -43,31 +39,31 @@ json::Value array_of(const std::vector<T>& all) {
 json::Value json_of(const GpuNodeInstance& instance) {
   json::Value json = {
       {"uuid", instance.uuid}, {"profile", instance.profile}, {"slot", instance.slot}};
-  put(json, "memory", instance.memory);
-  put(json, "unhealthy", instance.unhealthy);
+  set_memory(json, "memory", instance.memory);
+  set_text(json, "unhealthy", instance.unhealthy);
   return json;
 }
 
 json::Value json_of(const GpuNodeGpu& gpu) {
   json::Value json = {{"index", gpu.index}, {"uuid", gpu.uuid}, {"model", gpu.model}};
-  put(json, "pci", gpu.pci);
-  put(json, "memory", gpu.memory);
-  put(json, "mig", gpu.mig);
+  set_text(json, "pci", gpu.pci);
+  set_memory(json, "memory", gpu.memory);
+  set_text(json, "mig", gpu.mig);
   if (gpu.instances) json["instances"] = array_of(*gpu.instances);
-  put_number(json, "nvswitchLinks", gpu.nvswitch_links);
-  put(json, "unhealthy", gpu.unhealthy);
+  set_number(json, "nvswitchLinks", gpu.nvswitch_links);
+  set_text(json, "unhealthy", gpu.unhealthy);
   return json;
 }
 
 json::Value json_of(const GpuNodeLink& link) {
   json::Value json = {{"a", link.a}, {"b", link.b}, {"level", link.level}};
-  put_number(json, "nvlinks", link.nvlinks);
+  set_number(json, "nvlinks", link.nvlinks);
   return json;
 }
 
 json::Value json_of(const GpuNodeDevice& device) {
   json::Value json = {{"uuid", device.uuid}, {"tranches", device.tranches}};
-  put_number(json, "withheld", device.withheld);
+  set_number(json, "withheld", device.withheld);
   return json;
 }
 
@@ -88,29 +84,29 @@ json::Value json_of(const GpuNodeWithheld& withheld) {
 
 json::Value json_of(const GpuNodePart& part) {
   auto json = json::Value::object();
-  put(json, "memory", part.memory);
+  set_memory(json, "memory", part.memory);
   json["weight"] = part.weight;
   if (part.permille) json["permille"] = *part.permille;
-  put(json, "borrowsUpTo", part.borrows_up_to);
-  put(json, "enforcer", part.enforcer);
+  set_memory(json, "borrowsUpTo", part.borrows_up_to);
+  set_text(json, "enforcer", part.enforcer);
   return json;
 }
 
 json::Value json_of(const GpuNodeHolding& holding) {
   auto json = json::Value::object();
-  put(json, "device", holding.device);
-  put(json, "gpu", holding.gpu);
+  set_text(json, "device", holding.device);
+  set_text(json, "gpu", holding.gpu);
   if (holding.part) json["part"] = json_of(*holding.part);
   json["wire"] = holding.wire;
-  put(json, "resource", holding.resource);
-  put(json, "id", holding.id);
-  put(json, "claim", holding.claim);
-  put(json, "request", holding.request);
-  put(json, "tenant", holding.tenant);
-  put(json, "namespace", holding.ns);
-  put(json, "pod", holding.pod);
-  put(json, "podUID", holding.pod_uid);
-  put(json, "container", holding.container);
+  set_text(json, "resource", holding.resource);
+  set_text(json, "id", holding.id);
+  set_text(json, "claim", holding.claim);
+  set_text(json, "request", holding.request);
+  set_text(json, "tenant", holding.tenant);
+  set_text(json, "namespace", holding.ns);
+  set_text(json, "pod", holding.pod);
+  set_text(json, "podUID", holding.pod_uid);
+  set_text(json, "container", holding.container);
   json["use"] = holding.use;
   json["state"] = holding.state;
   return json;
@@ -123,7 +119,7 @@ json::Value json_of(const GpuNodeReason& reason) {
 // `health` and `use` are what kubectl's columns show; they repeat the numbers.
 json::Value json_of(const GpuNodeSummary& summary) {
   json::Value json = {{"gpus", summary.gpus}, {"healthyGPUs", summary.healthy_gpus}};
-  put(json, "model", summary.model);
+  set_text(json, "model", summary.model);
   json["tranches"] = summary.tranches;
   json["held"] = summary.held;
   json["health"] = fmt::format("{}/{}", summary.healthy_gpus, summary.gpus);
@@ -133,23 +129,23 @@ json::Value json_of(const GpuNodeSummary& summary) {
 
 json::Value json_of(const GpuNodeTruncated& truncated) {
   auto json = json::Value::object();
-  put_number(json, "holdings", truncated.holdings);
-  put_number(json, "links", truncated.links);
-  put_number(json, "devices", truncated.devices);
-  put_number(json, "withheld", truncated.withheld);
-  put_number(json, "reasons", truncated.reasons);
-  put_number(json, "instances", truncated.instances);
-  put_number(json, "gpus", truncated.gpus);
-  put_number(json, "resources", truncated.resources);
+  set_number(json, "holdings", truncated.holdings);
+  set_number(json, "links", truncated.links);
+  set_number(json, "devices", truncated.devices);
+  set_number(json, "withheld", truncated.withheld);
+  set_number(json, "reasons", truncated.reasons);
+  set_number(json, "instances", truncated.instances);
+  set_number(json, "gpus", truncated.gpus);
+  set_number(json, "resources", truncated.resources);
   return json;
 }
 
 json::Value json_of(const GpuNodeStatus& status) {
   auto json = json::Value::object();
-  put(json, "agent", status.agent);
+  set_text(json, "agent", status.agent);
   if (status.mode) json["mode"] = name_of(*status.mode);
-  put(json, "driver", status.driver);
-  put(json, "cuda", status.cuda);
+  set_text(json, "driver", status.driver);
+  set_text(json, "cuda", status.cuda);
   json["summary"] = json_of(status.summary);
   json["gpus"] = array_of(status.gpus);
   json["links"] = array_of(status.links);

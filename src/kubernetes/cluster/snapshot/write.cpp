@@ -8,10 +8,6 @@ namespace tranche::cluster {
 
 using Json = json::Value;
 
-void set_text(Json& object, const char* key, const std::string& text) {
-  if (!text.empty()) object[key] = text;
-}
-
 void set_map(Json& object, const char* key, const StringMap& map) {
   if (!map.empty()) object[key] = map;
 }

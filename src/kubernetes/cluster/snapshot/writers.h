@@ -11,6 +11,7 @@
 #include "cluster/metadata.h"
 #include "cluster/object.h"
 #include "cluster/snapshot/snapshot.h"
+#include "cluster/to_json.h"
 
 namespace tranche::cluster {
 
@@ -31,7 +32,6 @@ json::Value json_of(const GpuNode& node);
 // For the writers themselves.
 
 // A member only where there is something to write.
-void set_text(json::Value& object, const char* key, const std::string& text);
 void set_map(json::Value& object, const char* key, const StringMap& map);
 // JSON text with its members in order. What is no JSON stays a text, which decode() refuses by
 // name.

@@ -23,11 +23,15 @@ constexpr std::size_t kMostNames = 5;
 
 // The claims whose containers were made for another sharing than their GPU has now, those that are
 // clients of MPS or the others.
+enum class PreparedFor { kMps, kOthers };
+
 std::string names_of(std::span<const holdings::Holding> held, const offer::ClaimKeepers& keepers,
-                     bool clients) {
+                     PreparedFor whom) {
   std::set<std::string> names;
   for (const auto& one : held) {
-    if (one.mps.empty() == clients || offer::is_shared_as_prepared(one, keepers)) continue;
+    const bool for_mps = !one.mps.empty();
+    if (for_mps != (whom == PreparedFor::kMps) || offer::is_shared_as_prepared(one, keepers))
+      continue;
     names.insert(fmt::format("{}/{}", one.ns, one.claim));
   }
   return names.empty() ? std::string()
@@ -98,7 +102,7 @@ std::optional<offer::MpsClient> client_of(const PreparedClaim& claim, const Prep
 
 std::string describe_before_mps(std::span<const holdings::Holding> held,
                                 const offer::ClaimKeepers& keepers) {
-  const auto names = names_of(held, keepers, false);
+  const auto names = names_of(held, keepers, PreparedFor::kOthers);
   if (names.empty()) return {};
   return fmt::format(
       "claims prepared before MPS served their GPU: {}; processes of their containers are no "
@@ -108,7 +112,7 @@ std::string describe_before_mps(std::span<const holdings::Holding> held,
 
 std::string describe_after_mps(std::span<const holdings::Holding> held,
                                const offer::ClaimKeepers& keepers) {
-  const auto names = names_of(held, keepers, true);
+  const auto names = names_of(held, keepers, PreparedFor::kMps);
   if (names.empty()) return {};
   return fmt::format(
       "claims prepared for MPS, which serves their GPU no longer (another sharing): {}; their "

@@ -55,12 +55,12 @@ Result<void> ClaimEntries::check_open() const {
 }
 
 void ClaimEntries::begin(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
-  put(claim, holdings::Silicon(machine), false);
+  put(claim, holdings::Silicon(machine), OnDisk::kNo);
 }
 
 void ClaimEntries::put(const dra::PreparedClaim& claim, const holdings::Silicon& silicon,
-                       bool stored) {
-  Entry entry{.claim = claim, .uuids = {}, .stored = stored};
+                       OnDisk on_disk) {
+  Entry entry{.claim = claim, .uuids = {}, .stored = on_disk == OnDisk::kYes};
   for (const auto& device : claim.devices) {
     if (!device.admin_access) entry.uuids.merge(silicon_of(device, silicon));
   }
@@ -74,7 +74,7 @@ void ClaimEntries::stored(const dra::PreparedClaim& claim, const gpu::Machine& m
   const bool was_stored = std::exchange(entry->second.stored, true);
   const auto trouble = std::exchange(entry->second.trouble, {});
   if (entry->second.claim != claim) {
-    put(claim, holdings::Silicon(machine), true);
+    put(claim, holdings::Silicon(machine), OnDisk::kYes);
   } else if (!was_stored || !trouble.empty()) {
     ++version_;
   }
@@ -118,7 +118,7 @@ void ClaimEntries::restore(const std::map<std::string, dra::PreparedClaim>& clai
                            const gpu::Machine& machine) {
   std::erase_if(entries_, [](const auto& entry) { return entry.second.stored; });
   const holdings::Silicon silicon(machine);
-  for (const auto& [uid, claim] : claims) put(claim, silicon, true);
+  for (const auto& [uid, claim] : claims) put(claim, silicon, OnDisk::kYes);
   ++version_;
   restored_ = true;
 }

@@ -69,7 +69,8 @@ class ClaimEntries {
     bool stored = false;
     std::string trouble = {};  // of one that is stored
   };
-  void put(const dra::PreparedClaim& claim, const holdings::Silicon& silicon, bool stored);
+  enum class OnDisk { kNo, kYes };
+  void put(const dra::PreparedClaim& claim, const holdings::Silicon& silicon, OnDisk on_disk);
 
   bool open_ = false;
   bool restored_ = false;

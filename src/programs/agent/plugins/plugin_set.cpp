@@ -101,7 +101,7 @@ void PluginSet::check_sockets(TimePoint now) {
     if (!plugin.make_at) {
       on_lost(name, plugin, now);
     } else if (free && !plugin.if_free) {
-      make_later(plugin, true, now);
+      make_when_free(plugin, now);
     }
   }
 }
@@ -115,7 +115,7 @@ void PluginSet::on_lost(const std::string& name, Plugin& plugin, TimePoint now) 
   const bool free = is_free(plugin);
   plugin.untold = true;
   if (!free) on_taken(name, plugin, now);
-  if (!calm) return make_later(plugin, free, now);
+  if (!calm) return free ? make_when_free(plugin, now) : make_later(plugin, now);
   plugin.make_again.reset();
   serve_anew(name, plugin, now);
 }
@@ -126,9 +126,14 @@ void PluginSet::on_taken(const std::string& name, Plugin& plugin, TimePoint now)
   taken_.push_back(name);
 }
 
-void PluginSet::make_later(Plugin& plugin, bool if_free, TimePoint now) {
-  plugin.if_free = if_free;
-  plugin.make_at = now + (if_free ? kFree : plugin.make_again.next());
+void PluginSet::make_later(Plugin& plugin, TimePoint now) {
+  plugin.if_free = false;
+  plugin.make_at = now + plugin.make_again.next();
+}
+
+void PluginSet::make_when_free(Plugin& plugin, TimePoint now) {
+  plugin.if_free = true;
+  plugin.make_at = now + kFree;
 }
 
 void PluginSet::serve_anew(const std::string& name, Plugin& plugin, TimePoint now) {
@@ -159,7 +164,7 @@ void PluginSet::tick(TimePoint now) {
     if (!plugin.make_at || *plugin.make_at > now) continue;
     if (plugin.if_free && !is_free(plugin)) {
       on_taken(name, plugin, now);
-      make_later(plugin, false, now);
+      make_later(plugin, now);
     } else {
       serve_anew(name, plugin, now);
     }

@@ -110,7 +110,8 @@ class PluginSet {
   void on_lost(const std::string& name, Plugin& plugin, TimePoint now);
   // Another plugin has the socket, or had it until now.
   void on_taken(const std::string& name, Plugin& plugin, TimePoint now);
-  void make_later(Plugin& plugin, bool if_free, TimePoint now);
+  void make_later(Plugin& plugin, TimePoint now);
+  void make_when_free(Plugin& plugin, TimePoint now);
 
   // A socket that is taken again within this time is made anew with back-off.
   static constexpr std::chrono::minutes kCalm{10};
