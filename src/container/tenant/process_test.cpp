@@ -1,5 +1,6 @@
 #include "tenant/process.h"
 
+#include <errno.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
 #pragma once
-// Renews the Lease of the controllers on a thread of its own (elector.h), and releases it when
-// destroyed.
+// Renews the controllers' Lease on a thread of its own (elector.h). The destructor releases the
+// Lease.
 
 #include <chrono>
 #include <thread>

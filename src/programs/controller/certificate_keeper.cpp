@@ -11,7 +11,7 @@ namespace tranche::controller {
 namespace {
 
 constexpr std::chrono::seconds kLongestCertificateCall{10};
-// The one name in the queue.
+// The only name in the queue.
 constexpr const char* kCertificates = "the webhook's certificates";
 
 Error explained(Error error, const std::string& what) {
@@ -59,8 +59,9 @@ Result<WorkQueue::Next> CertificateKeeper::visit(const std::stop_token& stop) {
   auto secret = context_.objects.get(cluster::kSecret, options_.secret, call);
   if (!secret) return std::unexpected(explained(std::move(secret).error(), name));
   const auto keys = keys_of(*secret);
-  // A new authority is published before anything of its is served. What cannot be read is not: an
-  // API server would refuse it, and the Secret would stay as it is.
+  // A new authority is published before a certificate that it signed is served. An unreadable
+  // bundle is not published: the API server would refuse the patch, and the Secret would not be
+  // repaired.
   const bool is_good = http::split_certificates(keys.authorities).has_value();
   if (is_good) TRY(publish(cluster::kMutatingWebhookConfiguration, keys.authorities, call));
   if (is_good && options_.has_validating) {

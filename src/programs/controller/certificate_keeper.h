@@ -1,10 +1,11 @@
 #pragma once
-// Keeps the webhook's certificates: makes them, renews them in time (webhook_keys.h), stores them
-// in a Secret by compare-and-swap, and tells API servers whom to trust. The chart makes the Secret,
-// empty, and the webhook configurations; a right to make Secrets would be a right to make tokens.
+// Creates and renews the webhook's certificates (webhook_keys.h), stores them in a Secret by
+// compare-and-swap, and writes the CA bundle into the webhook configurations. The chart creates the
+// Secret, empty, and the configurations: a right to create Secrets would be a right to create
+// tokens.
 //
-// A Secret that was damaged or emptied is made anew, with a warning. Only the leader writes; every
-// replica serves what the Secret holds (fraction_webhook.h).
+// A damaged or emptied Secret is filled anew, with a warning. Only the leader writes; every replica
+// serves what the Secret holds (fraction_webhook.h).
 //
 // Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
 
@@ -22,7 +23,7 @@ class CertificateKeeper : public Worker {
   struct Options {
     cluster::ObjectKey secret;
     std::string configuration;  // the MutatingWebhookConfiguration
-    // A ValidatingWebhookConfiguration of the same name is there too.
+    // There is also a ValidatingWebhookConfiguration of the same name.
     bool has_validating = false;
     WebhookKeyRules rules;
   };
@@ -41,7 +42,7 @@ class CertificateKeeper : public Worker {
   const WorkerContext context_;
   const Options options_;
   WorkQueue queue_;
-  // Last: their threads ask the queue.
+  // Last: their threads use the queue.
   Watch secrets_;
   Watch configurations_;
   std::optional<Watch> validating_;

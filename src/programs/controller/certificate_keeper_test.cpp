@@ -50,7 +50,7 @@ class CertificateKeeperTest : public testing::Test {
   WebhookKeys keys() const {
     return keys_of({.json = objects_.text(cluster::kSecret, kSecretKey)});
   }
-  // Whether every webhook trusts what the Secret's authorities are.
+  // Whether every webhook trusts the Secret's authorities.
   bool is_trusted() const {
     const auto encoded = encode_base64(keys().authorities);
     const auto now =

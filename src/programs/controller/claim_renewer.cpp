@@ -16,7 +16,7 @@ std::unexpected<Error> with_claim(Error error, const cluster::ObjectKey& key) {
 
 }  // namespace
 
-// One claim that cannot be read, deleted or made keeps no other from its GPU.
+// A failure for one claim does not stop the others.
 Result<void> ClaimRenewer::renew(const Waiting& waiting, const cluster::Call& call) {
   const auto is_over = [&](const auto& one) { return !waiting.contains(one.first); };
   std::erase_if(good_, is_over);
@@ -59,7 +59,7 @@ Result<bool> ClaimRenewer::look(const cluster::ObjectKey& key,
   auto gone =
       objects_.remove(cluster::kResourceClaim, key,
                       {.uid = claim->uid, .resource_version = claim->resource_version}, call);
-  // Somebody wrote it meanwhile: the scheduler, which has a GPU for it.
+  // It was written since: the scheduler allocated it.
   const bool is_raced = !gone && (gone.error().code == Code::kNotFound ||
                                   gone.error().code == Code::kFailedPrecondition);
   if (is_raced) return false;
@@ -68,7 +68,7 @@ Result<bool> ClaimRenewer::look(const cluster::ObjectKey& key,
   return make(key, wanted, pod, call);
 }
 
-// What a quota refuses stays missing, and is tried again.
+// A claim that a quota refuses stays missing, and is tried again.
 Result<bool> ClaimRenewer::make(const cluster::ObjectKey& key,
                                 const admission::ClaimTemplate& wanted, const ClaimedFor& pod,
                                 const cluster::Call& call) {

@@ -18,7 +18,7 @@ using nlohmann::json;
 const cluster::Kind& kClaim = cluster::kResourceClaim;
 const cluster::ObjectKey kOld{.ns = "shop", .name = "old"};
 
-// Where somebody does something after each look at a claim.
+// Runs `after_get` after each read of a claim.
 class Raced final : public cluster::Objects {
  public:
   explicit Raced(test::FakeObjects& objects) : objects_(objects) {}
@@ -93,7 +93,7 @@ class ClaimRenewerTest : public testing::Test {
     const auto text = objects_.text(kClaim, kOld);
     return text.empty() ? json() : json::parse(text);
   }
-  // That the claim names.
+  // The number of models that the claim names.
   std::size_t models() const {
     const auto now = claim();
     return now.is_null() ? 0 : now["spec"]["devices"]["requests"][0]["firstAvailable"].size();
@@ -138,14 +138,14 @@ TEST_F(ClaimRenewerTest, AClaimThatIsGoodIsReadOnce) {
   EXPECT_EQ(models(), 2U) << "until the template is another";
 }
 
-// The scheduler allocates it between our look and our deletion.
+// The scheduler allocates the claim between our read and our deletion.
 TEST_F(ClaimRenewerTest, AClaimThatIsAllocatedAtThatMomentStays) {
   put_claim();
   raced_.after_get = [&] { put_claim({{"status", {{"allocation", json::object()}}}}); };
   EXPECT_TRUE(renew({kT4, kL20}));
   EXPECT_EQ(objects_.count_calls("remove resourceclaims"), 1);
   EXPECT_EQ(models(), 1U);
-  // What it saw is not what counts for ever: the scheduler may take it back.
+  // An earlier allocation does not count for ever: the scheduler may deallocate.
   raced_.after_get = {};
   put_claim();
   EXPECT_TRUE(renew({kT4, kL20}));
@@ -172,7 +172,7 @@ TEST_F(ClaimRenewerTest, OneThatCannotBeDeletedIsSaidAndTriedAgain) {
   EXPECT_EQ(models(), 2U);
 }
 
-// A quota that others used up meanwhile: the Pod is not left without a claim.
+// Others used up the quota since: the Pod is not left without a claim.
 TEST_F(ClaimRenewerTest, OneThatCannotBeMadeIsMadeWhenItCan) {
   put_claim();
   objects_.refuse("create", kClaim, Error{.code = Code::kPermission, .what = "quota"}, 2);
@@ -196,7 +196,7 @@ TEST_F(ClaimRenewerTest, OneThatIsMissingIsMadeWhereKubernetesDoesNot) {
 TEST_F(ClaimRenewerTest, OneThatItsPodDoesNotNameIsNotKept) {
   put_claim();
   ASSERT_TRUE(renew({kT4, kL20}));
-  // Nobody can say what it would be now: it is named, and stays.
+  // Unknown what it would be now: the Pod names it, and it stays.
   ASSERT_TRUE(renewer_.renew({{kOld, {std::nullopt, kFor}}}, {}));
   EXPECT_FALSE(claim().is_null());
   ASSERT_TRUE(renewer_.renew({}, {}));

@@ -10,8 +10,7 @@
 namespace tranche::controller {
 namespace {
 
-// A patch of the Lease's spec alone, bound to the version that was read. Labels that others added
-// stay.
+// A patch of the Lease's spec only, at the version that was read. Labels added by others stay.
 std::string patch_text(const cluster::Lease& lease) {
   const auto whole = cluster::to_json(lease);
   const auto parsed = json::parse(whole);
@@ -37,7 +36,7 @@ void Elector::attempt(const std::stop_token& stop) {
     complaint_.clear();
     return;
   }
-  // Another controller was quicker; the next attempt sees which.
+  // Another controller was faster; the next attempt reads which one.
   if (result.error().code == Code::kFailedPrecondition ||
       result.error().code == Code::kAlreadyExists || result.error().what == complaint_) {
     return;

@@ -1,10 +1,10 @@
 #pragma once
 // Elects the leader among several controllers: the one whose name a Lease holds. The rules are
-// client-go's, so that the two can take turns. The holder renews the Lease every `retry`. Another
-// takes it when the Lease's record has not changed for `duration` by its own clock; clocks of two
-// machines are never compared. A holder that could not renew for `renew_deadline` leads no more.
-// This is shorter than `duration` and counts from before the request. So no two lead at once,
-// however long an answer takes.
+// client-go's, so both can compete for one Lease. The holder renews it every `retry`. Another takes
+// it when the record has not changed for `duration` by its own clock; clocks of two machines are
+// never compared. A holder that could not renew within `renew_deadline`, counted from before the
+// request and shorter than `duration`, stops leading. So no two lead at once, however late an
+// answer is.
 //
 // attempt() and release() are called by one thread at a time; the rest is thread-safe.
 
@@ -35,20 +35,20 @@ class Elector {
   // The references outlive it.
   Elector(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
 
-  // Takes or renews the Lease, or sees who holds it. Called every `retry`. A failure is logged once
-  // until its text changes.
+  // Takes or renews the Lease, or reads who holds it. Call it every `retry`. A failure is logged
+  // once until its text changes.
   void attempt(const std::stop_token& stop = {});
-  // Releases the Lease if it is held, so that another controller need not wait until it runs out.
+  // Releases the Lease if held, so that another controller need not wait until it expires.
   void release();
 
   bool leads() const { return time_left() > std::chrono::milliseconds(0); }
-  // How long this process leads without another renewal; zero when it does not lead.
+  // How long this process still leads without a renewal; zero when it does not lead.
   std::chrono::milliseconds time_left() const;
-  // This process led once and does not any more.
+  // Whether this process led and no longer does.
   bool lost() const;
 
  private:
-  // A Lease as read, and when its last change was seen.
+  // A Lease as read, and when its last change was observed.
   struct Observed {
     cluster::Lease lease;
     Time since;

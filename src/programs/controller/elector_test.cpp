@@ -137,7 +137,7 @@ TEST_F(ElectorTest, AMissingRightIsNamed) {
   EXPECT_EQ(log_.count("gpu/tranche-controller cannot be taken: leases is forbidden"), 1);
 }
 
-// Whatever the order of attempts, silences, failing calls and releases.
+// In random order: attempts, silences, failing calls and releases.
 TEST_F(ElectorTest, TwoNeverLeadAtOnce) {
   std::minstd_rand random(7);  // NOLINT: the same every time
   auto one = make("one");

@@ -16,10 +16,10 @@ namespace {
 using cluster::EvictionRequest;
 using cluster::EvictionRequests;
 
-// Bounds how long a hanging API server delays the other Pods.
+// Limits how long a hanging API server delays the other Pods.
 constexpr std::chrono::seconds kLongestEviction{10};
 
-// The queue's name for a Pod that a node asks for. No Node's name has a space.
+// The queue's name for a requested Pod. A Node's name has no space.
 std::string name_of(const std::string& node, const std::string& uid) { return node + ' ' + uid; }
 
 std::string why(const EvictionRequest& request) {
@@ -126,7 +126,7 @@ Result<WorkQueue::Next> Evictor::visit(const std::string& name, const std::stop_
   return std::nullopt;
 }
 
-// Makes one attempt. A request that is too old is dropped; a living agent renews its requests.
+// A request that is too old is dropped; a running agent renews its requests.
 Result<void> Evictor::work(const std::string& node, const std::string& uid,
                            const std::stop_token& stop) {
   const auto request = this->request(node, uid);

@@ -1,16 +1,14 @@
 #pragma once
-// Evicts the Pods that agents ask it to evict (cluster/formats/eviction_requests.h). Agents ask for
-// Pods that use a limited device past the limiter, where their node's configuration says
-// `unregistered: evict`.
+// Evicts the Pods that agents request (cluster/formats/eviction_requests.h): Pods that use a
+// limited device without the limiter, where the node's configuration says `unregistered: evict`.
 //
-// A Node's request is trusted for that node only: the Pod must be bound to it, and have the uid
-// that was asked for. Pods of kube-system, of this release's namespace and of Kubernetes' own
-// priority classes (system-node-critical, system-cluster-critical), and static Pods, are reported
-// and left alone. Eviction respects PodDisruptionBudgets. It is retried until it is done or no
-// longer asked for. Each outcome becomes an Event on the Pod.
+// A Node's request counts for that node only: the Pod must be bound to it and have the requested
+// uid. Protected Pods (pod_eviction.h) are reported and left running. Eviction respects
+// PodDisruptionBudgets. It is retried until it succeeds or the request is withdrawn. Each outcome
+// becomes an Event on the Pod.
 //
-// Works through the port cluster::Objects. The watch's thread only takes note, the queue's does the
-// work. The destructor stops it.
+// Works over the port cluster::Objects. The watch's thread only records requests; the queue's
+// evicts. The destructor stops it.
 
 #include <map>
 #include <mutex>
@@ -43,16 +41,16 @@ class Evictor : public Worker {
   struct Asked {
     cluster::WallTime written_at;
     std::map<std::string, cluster::EvictionRequest> open;  // by uid
-    // Uids evicted or refused, while they are still asked for.
+    // Uids evicted or refused whose request still stands.
     std::set<std::string> settled;
-    // The complaint about the annotation logged last.
+    // The last logged complaint about the annotation.
     std::string complaint;
   };
 
   void take(const cluster::CacheChange& change);
   void take_requests(const std::string& node, const cluster::EvictionRequests& requests);
   void drop(const std::string& node, const Asked& asked);
-  // The request, if it still stands; nullopt: it does not, or is too old.
+  // The request; nullopt: withdrawn or too old.
   std::optional<cluster::EvictionRequest> request(const std::string& node, const std::string& uid);
   void settle(const std::string& node, const std::string& uid);
 
@@ -69,8 +67,8 @@ class Evictor : public Worker {
   // Used by the queue's thread only.
   cluster::EventRecorder events_;
   std::set<std::string> blocked_told_;  // uids of Pods whose blocked eviction was reported
-  WorkQueue queue_;                     // of the Pods that are asked for
-  Watch nodes_;                         // last: its thread asks the queue
+  WorkQueue queue_;                     // of requested Pods
+  Watch nodes_;                         // last: its thread uses the queue
 };
 
 std::optional<WorkerPlan> plan_evictions(const config::ControllerOptions& options);

@@ -1,6 +1,6 @@
 #pragma once
-// A reason why Pods wait for GPUs, as waiting_pods.h tells it: how to find it, and what to say.
-// Pure: what an explainer knows comes from the API server's objects.
+// One reason why Pods wait for GPUs (waiting_pods.h): how to detect it, and the note for the Event.
+// Pure functions of the API server's objects.
 
 #include <functional>
 #include <optional>
@@ -14,15 +14,15 @@
 namespace tranche::controller {
 
 struct Explainer {
-  // Asks the API server for all Nodes.
+  // Lists all Nodes from the API server.
   using ListNodes = std::function<Result<std::vector<cluster::Node>>()>;
-  // One for each Pod: why it waits, and what to do. nullopt: not for this reason.
+  // One for each Pod: why it waits, and what to do; nullopt: not for this reason.
   using Notes = std::vector<std::optional<std::string>>;
 
   std::string purpose;           // for the log, when the process starts
-  std::string topic;             // of a line of the log: "Pods that wait for GPUs"
+  std::string topic;             // begins a log line: "Pods that wait for GPUs"
   const char* reason = nullptr;  // of the Events
-  // Whether the reason may be that of the Pod with this text. Other Pods are not kept.
+  // Whether this may be the reason for the Pod with this JSON. Other Pods are not kept.
   bool (*may_concern)(const std::string& text) = nullptr;
   Result<Notes> (*explain)(const std::vector<cluster::Object>& pods,
                            const ListNodes& list_nodes) = nullptr;

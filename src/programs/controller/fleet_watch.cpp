@@ -14,14 +14,14 @@ namespace {
 
 using cluster::ChangeType;
 
-// Puts what the change says into `known`. False: nothing is different.
+// Applies the change to `known`. False: nothing differs.
 template <class T, class Parse>
 bool apply_change(const cluster::CacheChange& change, const Parse& parse,
                   std::map<std::string, T>& known) {
   const auto& name = change.object.key.name;
   if (change.type == ChangeType::kDeleted) return known.erase(name) > 0;
   auto value = parse(change.object.json);
-  // What cannot be read offers nothing to anybody.
+  // An unreadable object offers nothing.
   if (!value) return known.erase(name) > 0;
   const auto found = known.find(name);
   if (found != known.end() && found->second == *value) return false;
@@ -29,7 +29,7 @@ bool apply_change(const cluster::CacheChange& change, const Parse& parse,
   return true;
 }
 
-// Models that no node has yet, as many as a claim has room for beside those that are there.
+// Adds models that no node has yet, as far as a claim has room for them after the existing ones.
 void add_expected(const std::vector<admission::DraModel>& expected, admission::Fleet& fleet) {
   auto& models = fleet.dra_models;
   fleet.is_awaited = models.empty() && !expected.empty();

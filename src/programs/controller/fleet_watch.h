@@ -1,11 +1,11 @@
 #pragma once
-// The fleet as it is now (admission/fleet_of.h): follows ResourceSlices of our driver and Nodes.
+// The current fleet (admission/fleet_of.h): follows our driver's ResourceSlices and the Nodes.
 //
-// Kubelet removes a node's slices when it starts, and the driver publishes them again. So that a
-// template does not change back and forth, a model stays in the fleet for a while after its last
-// slice has gone. Templates that name a model which has gone for good do no harm meanwhile. Models
-// that the operator expects are in it before any node has them, so that Pods can wait for nodes
-// that an autoscaler makes; not where Kubernetes keeps no shares.
+// Kubelet removes a node's slices when it starts, and the driver publishes them again. A model
+// therefore stays in the fleet for `model_stays` after its last slice is gone, so that templates do
+// not change back and forth. A template that still names a removed model does no harm. `expected`
+// models are in the fleet before any node has them, so that Pods can wait for an autoscaler's
+// nodes; not where Kubernetes keeps no shares.
 //
 // Thread-safe. The destructor ends the watches. Works over the port cluster::Objects.
 
@@ -39,14 +39,15 @@ class FleetWatch {
   FleetWatch(const FleetWatch&) = delete;
   FleetWatch& operator=(const FleetWatch&) = delete;
 
-  // kUnavailable: the API server has not told it yet.
+  // kUnavailable: the first lists have not been read yet.
   Result<admission::Fleet> fleet() const;
   std::optional<std::string> trouble() const;
-  // Called on a watch's thread when the fleet may have changed. Of one at a time; null: of none.
+  // Called on a watch's thread when the fleet may have changed. There is one listener; null removes
+  // it.
   void listen(std::function<void()> listener) { notifier_.listen(std::move(listener)); }
 
  private:
-  // A model, and since when no slice has it; nullopt: one has.
+  // `gone`: since when no slice has the model; nullopt: one has.
   struct Known {
     admission::DraModel model;
     std::optional<std::chrono::steady_clock::time_point> gone = {};

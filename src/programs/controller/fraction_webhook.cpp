@@ -13,10 +13,10 @@
 namespace tranche::controller {
 namespace {
 
-// Shorter than the API server waits for the webhook (fractions.timeoutSeconds), so that its user is
-// told why.
+// Less than the API server waits for the webhook (fractions.timeoutSeconds), so that the user gets
+// our error.
 constexpr std::chrono::seconds kLongestTemplateCall{3};
-// The one name in the queue.
+// The only name in the queue.
 constexpr const char* kPort = "the webhook's port";
 
 http::Response json_response(std::string text) {
@@ -50,7 +50,7 @@ FractionWebhook::FractionWebhook(const WorkerContext& context, const FleetWatch&
 Result<void> FractionWebhook::listen() {
   http::Server::Options options{.address = options_.address, .port = options_.port};
   options.max_body_bytes = admission::kLongestReview;
-  // Who waits for the API server keeps nobody else waiting.
+  // Claim reviews that wait for the API server must not block the other handlers.
   if (options_.review_claim) options.handlers *= 3;
   ASSIGN_OR_RETURN(auto server, http::Server::open(std::move(options),
                                                    [this](const auto& request, const auto& stop) {
@@ -64,7 +64,7 @@ Result<void> FractionWebhook::listen() {
 
 void FractionWebhook::take_secret(const cluster::CacheChange& change) {
   if (change.type == cluster::ChangeType::kSynced) return;
-  // What was served goes on while there is nothing better.
+  // The last certificate stays in use until there is another.
   if (change.type == cluster::ChangeType::kDeleted) return;
   const auto keys = keys_of(change.object);
   if (keys.certificate.empty() || keys.key.empty()) return;
@@ -133,7 +133,7 @@ Result<void> FractionWebhook::make_templates(const std::string& ns,
                                              const std::vector<admission::ClaimTemplate>& wanted,
                                              const std::stop_token& stop) {
   if (wanted.empty()) return {};
-  // It becomes a part of a path, and who reaches the port need not be the API server.
+  // The namespace becomes part of a path, and the caller need not be the API server.
   if (!config::is_object_name(ns)) {
     return fail(Code::kInvalidArgument, "the request names no namespace");
   }
@@ -144,7 +144,7 @@ Result<void> FractionWebhook::make_templates(const std::string& ns,
   return {};
 }
 
-// Whether the namespace may have one more template.
+// Whether the namespace may have another template.
 Result<void> FractionWebhook::has_room(const std::string& ns) const {
   const auto known = templates_.all();
   const auto here = static_cast<std::size_t>(

@@ -1,15 +1,15 @@
 #pragma once
-// The admission webhook for fractions of GPUs: the API server sends a Pod or a workload, and gets
-// what it shall be instead (admission/review.h). Before an answer names a ResourceClaimTemplate it
-// is there; a dry run makes none. Every replica of the controller serves, with the certificate
-// that the Secret holds (certificate_keeper.h).
+// The admission webhook for fractions of GPUs: it answers a Pod or a workload with its rewritten
+// form (admission/review.h). A ResourceClaimTemplate exists before an answer names it; a dry run
+// creates none. Every replica of the controller serves, with the certificate that the Secret holds
+// (certificate_keeper.h).
 //
 //     POST /fractions   AdmissionReview
 //     POST /quota       the same, where Options::review_claim is given (quota_webhook.h)
 //     GET  /readyz      200 once it has a certificate and knows the cluster's GPUs
 //     GET  /healthz     200
 //
-// Works over the port cluster::Objects. The destructor ends it.
+// Works over the port cluster::Objects. The destructor stops it.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,9 +37,10 @@ class FractionWebhook : public Worker {
     std::uint16_t port = 0;
     cluster::ObjectKey secret;
     admission::ClaimOptions claim = {};
-    // Of one namespace, before others are refused: nobody needs so many different shares.
+    // Templates of one namespace before further ones are refused: nobody needs so many different
+    // shares.
     std::size_t most_templates = 500;
-    // Answers to another kind of reviews, on the same port.
+    // Answers POST /quota.
     std::function<http::Response(const std::string& body, const std::stop_token&)> review_claim =
         {};
   };
@@ -50,9 +51,9 @@ class FractionWebhook : public Worker {
   FractionWebhook& operator=(const FractionWebhook&) = delete;
 
   std::optional<std::string> trouble() const override;
-  // Where it listens; 0: it does not yet.
+  // The port it listens on; 0: not yet.
   std::uint16_t port() const;
-  // The answer to a request, as the server gives it.
+  // What the server answers to a request.
   http::Response answer(const http::Request& request, const std::stop_token& stop);
 
  private:
@@ -73,7 +74,7 @@ class FractionWebhook : public Worker {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::optional<http::Certificate> certificate_;
-  std::string flaw_;  // why it cannot be served; empty: it is
+  std::string flaw_;  // why the certificate cannot be served; empty: it is served
   std::unique_ptr<http::Server> server_;
   // Last: their threads use the others.
   WorkQueue queue_;

@@ -85,7 +85,7 @@ class FractionsTest : public testing::Test {
     return objects_.text(kTemplate, {.ns = "shop", .name = name});
   }
   bool is_there(const std::string& name) { return !text_of(name).empty(); }
-  // The template is known to the watch.
+  // Whether the watch knows `count` templates.
   bool is_seen(std::size_t count) {
     return test::eventually([&] { return templates_->all().size() == count; });
   }
@@ -149,7 +149,7 @@ TEST_F(FractionsTest, AnotherReplicaThatMadeItFirstIsFine) {
   start();
   ASSERT_EQ(ask("0.5")["allowed"], true);
   ShareTemplates late(context_);
-  // As if its watch had not told it yet.
+  // As if the watch had not delivered it yet.
   objects_.hold_watches(kTemplate, true);
   const auto wanted = admission::claim_template({{.percent = 25}}, *fleet_->fleet(), {});
   ASSERT_TRUE(wanted);
@@ -238,7 +238,8 @@ TEST_F(FractionsTest, TemplatesThatAreReferredToAreMadeAgain) {
   EXPECT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
 }
 
-// A claim that Kubernetes made from the template for the Pod `waits`, as the Pod's status names it.
+// With a claim that Kubernetes made from the template for the Pod `waits`, named in the Pod's
+// status.
 class ClaimsThatWaitTest : public FractionsTest {
  protected:
   ClaimsThatWaitTest() {
@@ -255,7 +256,7 @@ class ClaimsThatWaitTest : public FractionsTest {
     if (!node.empty()) pod["spec"]["nodeName"] = node;
     objects_.put(cluster::kPod, pod.dump());
   }
-  // As kube-controller-manager does.
+  // Like kube-controller-manager.
   json claim_from_template(const std::string& name) {
     const auto made = json::parse(text_of("tranche-gpu-50"));
     json claim = made["spec"];
@@ -269,7 +270,7 @@ class ClaimsThatWaitTest : public FractionsTest {
   bool has_claim(const std::string& name) {
     return !objects_.text(cluster::kResourceClaim, {.ns = "shop", .name = name}).empty();
   }
-  // The T4 is in the template, and everything was looked at since.
+  // The T4 is in the template, and everything has been visited since.
   bool joins_and_is_seen() {
     put_slice("t4", "Tesla T4", "15360Mi");
     const bool is_in = test::eventually(
@@ -295,7 +296,7 @@ TEST_F(ClaimsThatWaitTest, AreMadeAnewWhenAModelJoins) {
   EXPECT_EQ(log_.count("ResourceClaim shop/old: made anew"), 1);
 }
 
-// A webhook of somebody's that changes each claim does not make it go round in a circle.
+// Another webhook that changes each claim causes no endless loop.
 TEST_F(ClaimsThatWaitTest, ThatAreOfTheTemplateOfNowStayWhateverOthersDidToThem) {
   ASSERT_TRUE(joins_and_is_seen());
   auto claim = claim_from_template("changed");
@@ -348,7 +349,7 @@ TEST_F(FractionsTest, ModelsThatAreExpectedAreClaimedBeforeThereIsANode) {
   EXPECT_THAT(response["warnings"].dump(),
               HasSubstr("no node in mode dra is there now: Pods wait for one with Tesla T4"));
   EXPECT_THAT(text_of("tranche-gpu-50"), HasSubstr("7458Mi"));
-  // What is there counts, with the memory that it has.
+  // An existing model's own memory counts.
   put_slice("t4", "Tesla T4", "15360Mi");
   ASSERT_TRUE(test::eventually([&] { return !fleet_->fleet()->is_awaited; }));
   EXPECT_EQ(fleet_->fleet()->dra_models.at(0).memory, Bytes::from_mib(15360));

@@ -19,17 +19,17 @@ using cluster::MigChange;
 using cluster::MigDrain;
 using cluster::MigPhase;
 
-// Bounds how long a hanging API server delays other nodes.
+// Limits how long a hanging API server delays other nodes.
 constexpr std::chrono::seconds kLongestMigCall{20};
-// Of the Nodes, and of the Pods of the cluster, for an announcement: in a large one they take
-// longer than a process leads at a time, and reading needs no lead. Less than an agent waits for
-// its answer.
+// For listing the Nodes and the cluster's Pods when a change is announced. In a large cluster this
+// takes longer than one lease, but reading needs no leadership. Less than an agent waits for its
+// answer.
 constexpr std::chrono::seconds kLongestLook{25};
-// The turn in which Nodes are looked for that a controller before left behind. No Node has this
-// name.
+// The queue's name for the search for Nodes that an earlier controller left behind. No Node has
+// this name.
 constexpr const char* kLeftovers = "MIG changes that were left behind";
 
-// Of a Pod that the time of a visit did not suffice for.
+// For a Pod that the visit had no time left for.
 constexpr std::string_view kLater = "its eviction comes next: the API server answers slowly";
 constexpr std::chrono::milliseconds kReadAgain{50};
 constexpr auto kRefreshTurn =
@@ -43,8 +43,8 @@ std::string refusal(const mig::Announcement& announcement) {
       cluster::kMigAcceptOutageAnnotation, announcement.layout);
 }
 
-// The Pods that the agent names, of those that the API server has on its node: those that were in
-// the way before come last, so that one whose eviction hangs delays no other for long.
+// The requested Pods that the API server has on this node. Those already blocked come last, so that
+// a hanging eviction delays others little.
 Result<std::vector<cluster::Pod>> asked_for(const MigNode& node, const cluster::ObjectList& list) {
   const std::set<cluster::ObjectKey> asked(node.change->pods.begin(), node.change->pods.end());
   std::vector<cluster::Pod> pods;
@@ -61,13 +61,13 @@ Result<std::vector<cluster::Pod>> asked_for(const MigNode& node, const cluster::
   return pods;
 }
 
-// An agent waits for its answer.
+// Agents wait for the answer, so retries stay frequent.
 Backoff shortened(Backoff backoff) {
   backoff.longest = std::min<Backoff::Wait>(backoff.longest, std::chrono::seconds(10));
   return backoff;
 }
 
-// "15:04:05Z": the day is known.
+// "15:04:05Z", without the day
 std::string hour_of(cluster::WallTime time) {
   return cluster::micro_time(time).substr(11, 8) + "Z";
 }
@@ -106,12 +106,12 @@ Result<WorkQueue::Next> MigDrainer::visit(const std::string& name, const std::st
   if (!object) return std::unexpected(object.error());
   ASSIGN_OR_RETURN(const auto node, read_mig_node(object->json));
   auto next = node.open ? follow(node, call) : release(node, call);
-  // Somebody wrote the Node in between: it is read again.
+  // The Node was written in between.
   if (!next && next.error().code == Code::kFailedPrecondition) return kReadAgain;
   return next;
 }
 
-// A Node whose label was removed while no controller ran is in no watch.
+// Nodes whose label was removed while no controller ran are in no watch.
 Result<WorkQueue::Next> MigDrainer::look_for_leftovers(const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto list, context_.objects.list(cluster::kNode, {}, call));
   for (const auto& item : list.items) {
@@ -128,7 +128,7 @@ Result<WorkQueue::Next> MigDrainer::follow(const MigNode& node, const cluster::C
                                   cluster::kMigChangeAnnotation, node.complaint));
   }
   if (!node.change) return std::nullopt;
-  // What has finished stays so, whether its agent lives or not.
+  // A finished change stays finished, whether its agent runs or not.
   const bool is_silent =
       node.change->phase != MigPhase::kFinished && is_old(*node.change, context_.clock.wall_now());
   const bool is_ahead = is_silent && node.change->written_at > context_.clock.wall_now();
@@ -153,7 +153,7 @@ Result<WorkQueue::Next> MigDrainer::follow(const MigNode& node, const cluster::C
   return finish(node, call);
 }
 
-// The time of the Event is that of the agent's last text, so it is recorded once whoever leads.
+// The Event has the time of the agent's last text, so every leader records the same Event.
 void MigDrainer::tell_silence(const MigNode& node, const cluster::Call& call) {
   const auto last = cluster::micro_time(node.change->written_at);
   if (!said_.is_news("silence of " + node.node.name, last)) return;
@@ -181,7 +181,7 @@ Result<MigDrainer::Decision> MigDrainer::decide(const MigNode& node, const clust
   return Decision{std::move(drain), std::move(note)};
 }
 
-// What was accepted stays so: the agent may have gone on.
+// Accepted stays accepted: the agent may have begun.
 Result<WorkQueue::Next> MigDrainer::answer(const MigNode& node, const cluster::Call& call) {
   const auto* const known = node.answer();
   if (known != nullptr && known->answer == MigDrain::Answer::kAccepted) {
@@ -190,10 +190,10 @@ Result<WorkQueue::Next> MigDrainer::answer(const MigNode& node, const cluster::C
   }
   ASSIGN_OR_RETURN(const auto decision,
                    decide(node, {.deadline = kLongestLook, .stop = call.stop}));
-  // Meanwhile this process may have lost the lead.
+  // This process may have lost leadership since.
   ASSIGN_OR_RETURN(const auto own, context_.call_while_leading(kLongestMigCall, call.stop));
-  // Before the write, so that a controller that ends here has not left it untold. The time is that
-  // of the agent's text, so who answers the same text again records the same Event.
+  // The Event comes before the write, so that it is not lost if the controller ends here. It has
+  // the time of the agent's text, so a second answer to the same text records the same Event.
   const auto given = decision.drain.answer;
   if (known == nullptr || known->answer != given) {
     const bool refused = given == MigDrain::Answer::kRefused;
@@ -284,7 +284,7 @@ Result<WorkQueue::Next> MigDrainer::release(const MigNode& node, const cluster::
   return std::nullopt;
 }
 
-// Only Pods that the API server has on this node: the agent's word is good for its own node alone.
+// Only Pods that the API server has on this node: an agent may speak for its own node only.
 Result<std::vector<MigDrain::Blocked>> MigDrainer::evict(const MigNode& node,
                                                          const cluster::Call& call) {
   const auto list = context_.objects.list(
@@ -294,7 +294,7 @@ Result<std::vector<MigDrain::Blocked>> MigDrainer::evict(const MigNode& node,
   const auto until = context_.clock.now() + kLongestMigCall;
   std::vector<MigDrain::Blocked> blocked;
   for (const auto& pod : pods) {
-    // This process may have lost the lead over the one before, and other nodes wait.
+    // Leadership may have been lost since the last Pod, and other nodes wait.
     ASSIGN_OR_RETURN(const auto own, context_.call_while_leading(kLongestMigCall, call.stop));
     auto why = context_.clock.now() < until ? evict_one(node, pod, own) : std::string(kLater);
     if (why.empty()) continue;
@@ -327,7 +327,7 @@ std::string MigDrainer::evict_one(const MigNode& node, const cluster::Pod& pod,
   return "it is ending";
 }
 
-// Told once for a change, also by a controller that did not tell it: the Node's text says so.
+// Reported once for each change: the Node's text records it for the next controller.
 std::string MigDrainer::not_evicted(const MigNode& node, const cluster::Pod& pod,
                                     const char* reason, const std::string& why,
                                     const cluster::Call& call, const std::string& again) {

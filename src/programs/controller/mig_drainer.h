@@ -1,19 +1,18 @@
 #pragma once
 // The controller's part of a change of a node's MIG layout (cluster/formats/mig_change.h;
-// docs/mig-manager.md): it says whether the change may be made, cordons the Node, evicts the Pods
-// that hold what leaves service, and takes its cordon away in the end.
+// docs/mig-manager.md): it decides whether the change may be made, cordons the Node, evicts the
+// Pods that hold leaving devices, and finally removes its cordon.
 //
-// What it does follows from the Node as the API server has it, read anew for each step, so a
-// controller that starts goes on where another ended. While a change is open the Node stays
-// cordoned, also when somebody uncordons it. After it the cordon stays until kubelet has told the
-// API server what is left, or Options::telling is over. A cordon that was there before is nobody's
-// business here. Where the agent is silent the cordon stays: nobody knows what the hardware is
-// like.
+// All state is in the Node, read anew for each step, so a new controller continues where the last
+// one ended. The Node stays cordoned while a change is open, even if somebody uncordons it, and
+// then until kubelet has reported what is left or Options::telling has passed. An existing cordon
+// is left as it is. If the agent is silent the cordon stays: nobody knows the state of the
+// hardware.
 //
-// Pods that the Evictor leaves alone are left alone here (controller/pod_eviction.h). Pods of
-// DaemonSets are evicted, for they hold a device as others do.
+// Protected Pods (controller/pod_eviction.h) are not evicted. Pods of DaemonSets are, for they hold
+// devices like others.
 //
-// Works over the port cluster::Objects. The watch's thread only takes note, the queue's does the
+// Works over the port cluster::Objects. The watch's thread only queues names; the queue's does the
 // work. The destructor stops it.
 
 #include <chrono>
@@ -37,10 +36,10 @@ class MigDrainer : public Worker {
  public:
   struct Options {
     std::string ns;  // the release's namespace
-    // Between two looks at the Pods of a node that is drained.
+    // Time between two looks at the Pods of a draining node.
     std::chrono::milliseconds look = std::chrono::seconds(2);
-    // How long kubelet may take to tell what the node offers after a change; by default it does
-    // every 10 s.
+    // How long kubelet may take to report what the node offers after a change; by default it
+    // reports every 10 s.
     std::chrono::seconds telling{30};
   };
 
@@ -60,9 +59,9 @@ class MigDrainer : public Worker {
   Result<Next> drain(const MigNode& node, const cluster::Call& call);
   Result<Next> keep(const MigNode& node, const cluster::Call& call);
   Result<Next> finish(const MigNode& node, const cluster::Call& call);
-  // The Node still offers what is gone, and kubelet may yet tell.
+  // Whether the Node still offers what is gone, and kubelet may still report.
   bool is_early(const MigNode& node);
-  // The change is not open any more.
+  // The change is no longer open.
   Result<Next> release(const MigNode& node, const cluster::Call& call);
   // The Node is gone, or its change is over.
   void forget(const std::string& node);
@@ -81,7 +80,7 @@ class MigDrainer : public Worker {
                           const std::string& why, const cluster::Call& call,
                           const std::string& again = "");
 
-  // Writes what differs from what the Node has, and renews it every MigChange::kRefresh.
+  // Writes if something differs, and at least every MigChange::kRefresh.
   Result<void> write(const MigNode& node, cluster::MigDrain drain, Cordon cordon,
                      const cluster::Call& call);
   void tell(const MigNode& node, bool warning, const char* reason, std::string note,
@@ -91,16 +90,16 @@ class MigDrainer : public Worker {
   const Options options_;
   // Used by the queue's thread only.
   cluster::EventRecorder events_;
-  // By node: change and uid of Pods of which it was told that they are not evicted.
+  // By node: change and uid of Pods whose blocked eviction was reported.
   std::map<std::string, std::set<std::string>> told_;
   struct Finished {
     std::string change;
     std::chrono::steady_clock::time_point seen;
   };
-  std::map<std::string, Finished> finished_;  // by node, while its cordon waits for kubelet
+  std::map<std::string, Finished> finished_;  // by node, while the cordon waits for kubelet
   SaidOnce said_;
   WorkQueue queue_;
-  Watch nodes_;  // last: its thread asks the queue
+  Watch nodes_;  // last: its thread uses the queue
 };
 
 std::optional<WorkerPlan> plan_mig_changes(const config::ControllerOptions& options);

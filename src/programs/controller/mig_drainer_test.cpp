@@ -43,7 +43,7 @@ class MigDrainerTest : public testing::Test {
   }
   void stop() { drainer_.reset(); }
 
-  // gpu-1 with 4 GPUs; gpu-2 with as many, unless `alone`.
+  // gpu-1 with 4 GPUs and, unless `alone`, gpu-2 with as many.
   void put_nodes(bool alone = false) {
     for (const auto* name : {"gpu-1", "gpu-2"}) {
       if (alone && name == std::string("gpu-2")) continue;
@@ -64,7 +64,7 @@ class MigDrainerTest : public testing::Test {
             .after = {{kSmall, 28}},
             .pods = std::move(pods)};
   }
-  // As the agent does it: label and annotation in one write.
+  // Like the agent: label and annotation in one write.
   void say(const MigChange& change) { say(cluster::encode(change)); }
   void say(const std::string& text) {
     patch({{"metadata",
@@ -76,14 +76,14 @@ class MigDrainerTest : public testing::Test {
             {{"labels", {{cluster::kMigChangeLabel, nullptr}}},
              {"annotations", {{cluster::kMigChangeAnnotation, nullptr}}}}}});
   }
-  // What kubelet tells the API server, some seconds after the hardware.
+  // What kubelet reports to the API server some seconds after the hardware changed.
   void offer(const std::map<std::string, std::string>& allocatable) {
     const json status = {{"status", {{"allocatable", allocatable}}}};
     ASSERT_TRUE(objects_.patch(
         cluster::kNode, {.name = "gpu-1"},
         {.json = status.dump(), .subresource = "status", .field_manager = "kubelet"}));
   }
-  // Up to the end of a change in the agent's eyes: kubelet has told nothing yet.
+  // Until the agent has finished: kubelet has not reported yet.
   void go_through(MigChange finished) {
     say(change(MigPhase::kAsking));
     ASSERT_TRUE(accepted());
@@ -123,7 +123,7 @@ class MigDrainerTest : public testing::Test {
     EXPECT_TRUE(read) << read.error().message();
     return read ? std::optional(*read) : std::nullopt;
   }
-  // Waits until the answer is as the test wants it.
+  // Waits until the answer satisfies `as_wanted`.
   bool answered(const std::function<bool(const MigDrain&)>& as_wanted,
                 const std::string& id = "c-1") {
     return test::eventually([&] {
@@ -150,7 +150,7 @@ class MigDrainerTest : public testing::Test {
     return test::eventually([&] { return !events(reason).empty(); });
   }
   std::ptrdiff_t calls(const std::string& beginning) { return objects_.count_calls(beginning); }
-  // Until the drainer has looked again, twice: what it would do by now it has done.
+  // Waits for two more visits: what the drainer would do it has then done.
   void let_it_look() {
     const auto before = calls("get nodes gpu-1");
     for (int i = 1; i <= 2; ++i) {
@@ -209,7 +209,7 @@ TEST_F(MigDrainerTest, AnOutageIsRefusedUntilSomebodyAcceptsIt) {
   EXPECT_THAT(answer()->reason,
               HasSubstr("kubectl annotate node gpu-1 tranche.dev/mig-accept-outage=all-1g.10gb"));
   ASSERT_TRUE(told("MigChangeRefused"));
-  // Of another layout it says nothing.
+  // For another layout only.
   patch({{"metadata", {{"annotations", {{cluster::kMigAcceptOutageAnnotation, "all-2g.20gb"}}}}}});
   let_it_look();
   EXPECT_EQ(answer()->answer, MigDrain::Answer::kRefused);
@@ -250,7 +250,7 @@ TEST_F(MigDrainerTest, AnAgentWhoseClockIsAheadIsToldOfOnce) {
   EXPECT_FALSE(answer());
 }
 
-// As one whose deletion a webhook holds up.
+// For example, because a webhook holds up the deletion.
 TEST_F(MigDrainerTest, APodWhoseEvictionHangsDelaysNoOther) {
   put_nodes();
   std::vector<cluster::ObjectKey> pods;
@@ -358,7 +358,7 @@ TEST_F(MigDrainerTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
   const auto since = clock_.wall_now();
   EXPECT_EQ(answer()->blocked[0].since, since);
   ASSERT_TRUE(test::eventually([&] { return calls("evict") >= 3; }));
-  // Another controller goes on, and does not tell it again.
+  // Another controller continues, and does not report it again.
   stop();
   start();
   const auto before = calls("evict");
@@ -463,7 +463,7 @@ TEST_F(MigDrainerTest, OfASilentAgentTheCordonStaysAndItIsToldOnce) {
   EXPECT_EQ(events("MigAgentSilent").size(), 1U);
   EXPECT_TRUE(is_cordoned() && is_marked());
   EXPECT_TRUE(is_there("shop", "train"));
-  // It comes back.
+  // The agent comes back.
   offer({{kGpu, "0"}, {kSmall, "28"}});
   say(change(MigPhase::kFinished));
   EXPECT_TRUE(test::eventually([&] { return !is_cordoned(); }));
@@ -485,7 +485,7 @@ TEST_F(MigDrainerTest, WhatHasFinishedIsUncordonedHoweverLongAgo) {
   EXPECT_FALSE(is_cordoned());
 }
 
-// The scheduler would bind Pods to GPUs that are gone, and kubelet refuse each of them.
+// Otherwise the scheduler binds Pods to GPUs that are gone, and kubelet rejects them.
 TEST_F(MigDrainerTest, TheCordonStaysUntilTheNodeOffersNoMoreThanThereIs) {
   put_nodes();
   start();
@@ -584,7 +584,7 @@ TEST_F(MigDrainerTest, ASecondChangeIsAnsweredAnew) {
   ASSERT_TRUE(accepted());
   say(change(MigPhase::kDraining));
   ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
-  // The agent lost its disk in between: the cordon of the first change is ours still.
+  // The agent has lost its disk since: the cordon of the first change is still ours.
   auto second = change(MigPhase::kAsking);
   second.id = "c-2";
   say(second);
@@ -631,7 +631,7 @@ TEST_F(MigDrainerTest, TheAnswerIsRenewedSoThatTheAgentSeesThatSomebodyIsThere) 
   EXPECT_TRUE(answered([&](const auto& now) { return now.written_at > first; }));
 }
 
-// Whatever call fails, and however long: in the end all is as if none had.
+// Each kind of call fails several times: the end is the same as without failures.
 TEST_F(MigDrainerTest, EveryCallMayFail) {
   const struct {
     const char* verb;
@@ -658,7 +658,7 @@ TEST_F(MigDrainerTest, EveryCallMayFail) {
     put_pod("shop", "train", "gpu-1");
     objects_.refuse(fault.verb, fault.kind, {fault.code, "injected", ""}, 3);
     start();
-    // A call of the test's own may be the one that is refused.
+    // The refused call may be the test's own.
     const auto do_it = [&](const MigChange& what) {
       const json object = {
           {"metadata",
@@ -686,7 +686,7 @@ TEST_F(MigDrainerTest, EveryCallMayFail) {
   }
 }
 
-// A controller that is replaced at any point of a change: the next one goes on.
+// A controller is replaced at any point of a change: the next one continues.
 TEST_F(MigDrainerTest, AControllerMayEndAtAnyPoint) {
   put_nodes();
   put_pod("shop", "train", "gpu-1");

@@ -9,7 +9,7 @@
 namespace tranche::controller {
 namespace {
 
-// A batch system may have thousands of Pods waiting that ask for no GPU.
+// A batch system may have thousands of waiting Pods that request no GPU.
 bool may_ask_for_gpus(const std::string& pod) {
   return pod.find("nvidia.com/") != std::string::npos;
 }

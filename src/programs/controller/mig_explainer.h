@@ -1,8 +1,8 @@
 #pragma once
-// Explains that a Pod waits for GPUs because of MIG: the nodes have theirs in other instances than
-// it asks for (mig/waiting.h). The scheduler's own Event says "Insufficient nvidia.com/gpu" alone.
+// Explains that a Pod waits for GPUs because the nodes have other MIG instances than it requests
+// (mig/waiting.h). The scheduler's own Event says only "Insufficient nvidia.com/gpu".
 //
-// Nodes are listed only while such a Pod asks for GPUs.
+// Nodes are listed only while such a Pod requests GPUs.
 
 #include "controller/explainer.h"
 

@@ -41,7 +41,7 @@ class MigExplainerTest : public testing::Test {
                        {"status", {{"allocatable", {{resource, "28"}}}}}};
     objects_.put(cluster::kNode, node.dump());
   }
-  // As the scheduler leaves it, where it found no node.
+  // As the scheduler leaves a Pod without a fitting node.
   void put_pod(const std::string& name, const json& gpus) {
     const json limits = {{"nvidia.com/gpu", gpus}};
     const json pod = {

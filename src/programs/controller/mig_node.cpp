@@ -48,18 +48,18 @@ Result<MigNode> read_mig_node(std::string_view json) {
 }
 
 bool is_old(const cluster::MigChange& change, cluster::WallTime now) {
-  // Of a time from outside no difference is taken: it may be centuries away.
+  // No subtraction: a time from outside may be centuries away and overflow.
   return change.written_at < now - cluster::MigChange::kValid ||
          change.written_at > now + cluster::MigChange::kValid;
 }
 
-// Of the Node itself. The agent's text repeats it, and is not believed.
+// Read from the Node itself: the copy in the agent's text is not trusted.
 bool accepts_outage(const MigNode& node) {
   return cluster::value_of(node.node.annotations, cluster::kMigAcceptOutageAnnotation) ==
          node.change->layout;
 }
 
-// What stands after a colon are details that change: a budget's counts.
+// The text after a colon has details that change: a budget's counts.
 std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::ObjectKey& pod,
                                                const std::string& why) {
   const auto& known = node.answer()->blocked;

@@ -18,19 +18,19 @@ namespace {
 using Phase = mig::PoolStatus::Phase;
 
 constexpr std::chrono::seconds kLongestPoolCall{20};
-// The one name in the queue.
+// The only name in the queue.
 constexpr const char* kPools = "MIG pools";
 
 bool is_under_way(Phase phase) { return phase == Phase::kRolling || phase == Phase::kRollingBack; }
 
-// The reason of the Event that tells a pool's end; nullptr: it has not ended.
+// The reason of the Event for a pool's end; null: it has not ended.
 const char* reason_of(Phase phase) {
   if (phase == Phase::kDone) return cluster::reason::kMigPoolDone;
   if (phase == Phase::kStopped) return cluster::reason::kMigPoolStopped;
   return phase == Phase::kRolledBack ? cluster::reason::kMigPoolRolledBack : nullptr;
 }
 
-// Only for the Node as it was read.
+// A patch with this applies only to the Node as it was read.
 json::Value head_of_node(const cluster::Node& node) {
   return {{"name", node.name}, {"uid", node.uid}, {"resourceVersion", node.resource_version}};
 }
@@ -48,7 +48,7 @@ std::string apply_text_of(const mig::PoolWrite& write, const std::string& versio
       .text();
 }
 
-// A node is in the first pool that selects it.
+// A node belongs to the first pool that selects it.
 std::vector<mig::PoolPlan> plans_of(const std::vector<mig::Pool>& pools,
                                     std::vector<cluster::Node> nodes, cluster::WallTime now) {
   std::vector<mig::PoolPlan> plans;
@@ -94,7 +94,7 @@ Result<WorkQueue::Next> MigPools::visit(const std::stop_token& stop) {
         statuses.back().now.push_back(one.node.name);
         continue;
       }
-      // A node that cannot be written is no reason to leave the others.
+      // A failed write to one node does not stop the others.
       statuses.back().left_alone.push_back({one.node.name, written.error().what});
       failed = std::unexpected(written.error());
     }
@@ -130,7 +130,7 @@ Result<std::optional<std::vector<mig::Pool>>> MigPools::read_pools(const cluster
   return *std::move(pools);
 }
 
-// Of now: with what an older list lacks, more nodes than allowed could be away.
+// Read anew: from an older list, more nodes than allowed could be made unavailable.
 Result<std::vector<cluster::Node>> MigPools::read_nodes(const cluster::Call& call) {
   return cluster::list_of(context_.objects, cluster::kNode, {}, cluster::parse_node, call);
 }
@@ -169,7 +169,7 @@ Result<void> MigPools::tell(const std::vector<mig::PoolStatus>& statuses,
       data[status.pool] = text;
       context_.log.info(fmt::format("pool {}: {}", status.pool, text));
     }
-    // What another controller told is not told again: the text says how it ended, and in what.
+    // Not reported again if another controller did: the text records how it ended.
     if (reason_of(status.phase) != nullptr && text != before) ended.push_back(status);
   }
   for (const auto& [pool, text] : known.data) {

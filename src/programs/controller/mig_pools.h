@@ -1,16 +1,14 @@
 #pragma once
-// Gives pools of nodes their MIG layout, node after node (mig/pool_plan.h): it reads the pools from
-// a ConfigMap of the release's namespace, plans from the Nodes alone, and sets the label that the
-// agent of a node follows.
+// Gives pools of nodes their MIG layout, one node after the other (mig/pool_plan.h): it reads the
+// pools from a ConfigMap in the release's namespace, plans from the Nodes only, and sets the label
+// that the node's agent follows.
 //
-// The label and the pool's annotation are written by server-side apply, without force: what
-// somebody else set is not overwritten. The agent's state is put to "pending" first, and both
-// writes hold for the Node as it was read, so the state of the layout before never counts for the
-// new one.
+// Label and pool annotation are written by server-side apply without force, so that values of
+// others are not overwritten. Before, the agent's state is set to "pending". Both writes are for
+// the Node as it was read, so the state of the old layout never counts for the new one.
 //
-// How far each pool is stands in the ConfigMap <pools>-status, one key a pool, and its end is an
-// Event of the ConfigMap of pools. A pool that is taken out of the ConfigMap leaves its nodes as
-// they are.
+// Each pool's progress is a key of the ConfigMap <pools>-status; its end is an Event on the
+// ConfigMap of pools. Removing a pool from the ConfigMap leaves its nodes as they are.
 //
 // Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
 
@@ -31,13 +29,13 @@ namespace tranche::controller {
 
 class MigPools : public Worker {
  public:
-  // Of the ConfigMap.
+  // Key in the ConfigMap of pools.
   static constexpr const char* kKey = "pools.yaml";
 
   struct Options {
     std::string ns;    // the release's namespace
     std::string name;  // the ConfigMap
-    // Between two looks at the Nodes, while a pool changes and otherwise.
+    // Time between two looks at the Nodes: while a pool changes, and otherwise.
     std::chrono::milliseconds look = std::chrono::seconds(3);
     std::chrono::milliseconds rest = std::chrono::seconds(30);
   };
@@ -50,7 +48,7 @@ class MigPools : public Worker {
 
  private:
   Result<WorkQueue::Next> visit(const std::stop_token& stop);
-  // nullopt: there is no ConfigMap, or it cannot be read; that is told.
+  // nullopt: the ConfigMap is missing or unreadable; this is logged or becomes an Event.
   Result<std::optional<std::vector<mig::Pool>>> read_pools(const cluster::Call& call);
   Result<std::vector<cluster::Node>> read_nodes(const cluster::Call& call);
   Result<void> write(const mig::PoolWrite& write, const cluster::Call& call);
@@ -64,7 +62,7 @@ class MigPools : public Worker {
   SaidOnce said_;
   cluster::ConfigMap pools_map_;  // as read last
   WorkQueue queue_;
-  Watch maps_;  // last: its thread asks the queue
+  Watch maps_;  // last: its thread uses the queue
 };
 
 std::optional<WorkerPlan> plan_mig_pools(const config::ControllerOptions& options);

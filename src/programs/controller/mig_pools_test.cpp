@@ -82,7 +82,7 @@ class MigPoolsTest : public testing::Test {
     return static_cast<std::size_t>(std::ranges::count_if(
         list->items, [&](const auto& item) { return json::parse(item.json)["reason"] == reason; }));
   }
-  // Until it has looked at the Nodes twice more.
+  // Waits for two more reads of the Nodes.
   void let_it_look() {
     const auto lists = [&] {
       const auto all = objects_.calls();
@@ -129,7 +129,7 @@ TEST_F(MigPoolsTest, StopsAtAFailure) {
   let_it_look();
   EXPECT_EQ(label("gpu-2"), "");
   EXPECT_EQ(events("MigPoolStopped"), 1U);
-  // Mended by hand, it goes on.
+  // Repaired by hand, the rollout continues.
   agent_says("gpu-1", "success");
   EXPECT_TRUE(has("gpu-2", "new"));
 }
@@ -164,7 +164,7 @@ TEST_F(MigPoolsTest, WhatSomebodyElseSetIsNotOverwritten) {
   EXPECT_EQ(label("gpu-1"), "theirs");
 }
 
-// As where a person's annotation is in the way of the pool's.
+// For example, because somebody's annotation conflicts with the pool's.
 TEST_F(MigPoolsTest, ANodeThatCannotBeWrittenDelaysNoOtherPool) {
   put_pools(
       "pools:\n- {name: a100, nodeSelector: {pool: a100}, layout: new, acceptOutage: true}\n"

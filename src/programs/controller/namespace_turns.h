@@ -1,7 +1,6 @@
 #pragma once
-// How many calls of one namespace are under way at once. Each may wait for the API server for
-// seconds, and there are few handlers: a namespace with so many claims that its calls take long
-// keeps its own waiting and leaves handlers for others.
+// Limits how many calls of one namespace run at once. Each may wait seconds for the API server, and
+// there are few handlers: a namespace with slow calls delays only itself.
 //
 // Thread-safe.
 
@@ -20,13 +19,13 @@ class NamespaceTurns {
  public:
   struct Options {
     std::size_t at_once = 4;  // of one namespace
-    // Who gets no turn by then is sent away: a handler that waits is one less for others, too.
+    // How long take() waits for a turn. Short, because a waiting handler is missing elsewhere.
     std::chrono::milliseconds patience{250};
   };
 
   explicit NamespaceTurns(Options options) : options_(options) {}
 
-  // Lasts as long as it lives. Not beyond its NamespaceTurns.
+  // Held until destroyed. Must not outlive its NamespaceTurns.
   class Turn {
    public:
     Turn(NamespaceTurns& turns, std::string ns) : turns_(&turns), ns_(std::move(ns)) {}
@@ -41,7 +40,7 @@ class NamespaceTurns {
     std::string ns_;
   };
 
-  // nullopt: others of the namespace have taken all, and none has ended in time.
+  // nullopt: all turns of the namespace are taken, and none ended in time.
   std::optional<Turn> take(const std::string& ns, const std::stop_token& stop);
 
  private:

@@ -15,13 +15,13 @@ namespace tranche::controller {
 namespace {
 
 constexpr std::chrono::seconds kLongestCall{30};
-// The one name in the queue.
+// The only name in the queue.
 constexpr const char* kPolicy = "policy";
-// The label that says who made an object: Helm if the chart made it, else this controller.
+// The label that says who manages an object: Helm if the chart created it, else this controller.
 constexpr const char* kManagedBy = "app.kubernetes.io/managed-by";
 constexpr const char* kUs = "tranche";
-// The DaemonSet by which the operator runs its device plugin, in any namespace. RBAC can bind a
-// name, but no label.
+// The DaemonSet of the operator's device plugin, in any namespace. Selected by name because RBAC
+// can restrict names but not labels.
 constexpr const char* kPluginSelector = "metadata.name=nvidia-device-plugin-daemonset";
 
 std::string created(const cluster::Object& object) {
@@ -30,7 +30,7 @@ std::string created(const cluster::Object& object) {
   return time ? time->as_string().value_or("") : "";
 }
 
-// Whether the error may pass by itself.
+// Whether the error is transient.
 bool passes(Code code) {
   return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailedPrecondition;
 }
@@ -38,7 +38,7 @@ bool passes(Code code) {
 std::string apply_text(const cluster::ObjectKey& key, const MapContent& content,
                        const std::optional<cluster::ConfigMap>& now) {
   cluster::ConfigMap map{.key = key, .annotations = content.annotations, .data = content.data};
-  // On a map that we made the label is set to ours. On the chart's map it is Helm's and stays.
+  // Set to ours on a map that we created; stays Helm's on the chart's map.
   const auto label = now ? now->labels.find(kManagedBy) : cluster::StringMap::const_iterator();
   if (!now || (label != now->labels.end() && label->second == kUs)) map.labels[kManagedBy] = kUs;
   return cluster::to_json(map);
@@ -151,8 +151,7 @@ PolicyFacts PolicyController::facts(const Policies& policies, const PolicyObject
 
 MapContent PolicyController::written_content() const {
   const auto cached = find_map(options_.out_name);
-  // While the cache still shows the version that our last write replaced, it is behind. Then the
-  // content that was written counts, not the cache's.
+  // While the cache still has the version that our last write replaced, what was written counts.
   if (written_ && written_->version == (cached ? cached->resource_version : "")) {
     return written_->after;
   }
@@ -178,12 +177,12 @@ Result<void> PolicyController::write_map(const MapContent& wanted, const std::st
                             key.name, key.ns, kManagedBy, kUs));
   }
   const auto version = now ? now->resource_version : std::string();
-  // The cache may not show the last write yet: then what was written counts.
+  // The cache may not have the last write yet: then what was written counts.
   const bool behind = !version.empty() && written_ && written_->version == version;
   std::optional<MapContent> content;
   if (now) content = behind ? written_->after : content_of(*now);
   if (content == wanted) return {};
-  // Keys that others added stay, and are no reason to write again.
+  // Keys added by others stay, and cause no further write.
   if (written_ && written_->wanted == wanted && written_->after == content) return {};
   ASSIGN_OR_RETURN(const auto within, call(stop));
   ASSIGN_OR_RETURN(
@@ -225,7 +224,7 @@ Result<void> PolicyController::report(const cluster::Object& policy, const Polic
   ASSIGN_OR_RETURN(const auto within, call(stop));
   const auto written = cluster::modify(context_.objects, cluster::kClusterPolicy, policy.key,
                                        change, within, "status");
-  // The policy was deleted meanwhile.
+  // The policy was deleted since.
   if (!written && written.error().code == Code::kNotFound) return {};
   if (!written) return std::unexpected(written.error());
   const auto& outcome = status.conditions.front();

@@ -1,14 +1,13 @@
 #pragma once
 // Makes the cluster's ClusterPolicy take effect. It watches policies, the namespace's ConfigMaps,
-// the operator's DaemonSets and the agents' one. Whenever one changes, it decides (policy_map.h),
-// writes the ConfigMap that the agents follow and the policies' status, and records an Event if the
-// outcome changed. What the agents' nodes say of their serving (serving_nodes.h) goes into the
-// status alone.
+// the operator's DaemonSets and the agents' own. On each change it decides (policy_map.h), writes
+// the agents' ConfigMap and the policies' status, and records an Event if the outcome changed.
+// Nodes that report that they do not serve (serving_nodes.h) affect only the status.
 //
-// Nothing is written before all of these have been read. A failed write is retried until it works,
-// and logged once.
+// Nothing is written before all of these have been read. A failed write is retried until it
+// succeeds, and logged once.
 //
-// Works through the port cluster::Objects. The watches' threads only notify, the queue's does the
+// Works over the port cluster::Objects. The watches' threads only notify; the queue's does the
 // work. The destructor stops it.
 
 #include <map>
@@ -48,14 +47,14 @@ class PolicyController : public Worker {
   };
 
   std::vector<const Watch*> caches() const;
-  // Makes one full attempt, on the queue's thread.
+  // Only on the queue's thread.
   Result<void> reconcile(const std::stop_token& stop);
   Policies policies() const;
   PolicyFacts facts(const Policies& policies, const PolicyObject* obeyed) const;
-  // Fills facts.not_serving. An error: nobody knows whose agents are ready, so all that say so
-  // count.
+  // Fills facts.not_serving. On an error it is unknown whose agents are ready, so every node that
+  // reports not to serve counts.
   Result<void> look_at_nodes(PolicyFacts& facts, const std::stop_token& stop);
-  // The content of the agents' ConfigMap as last written; empty if there is none.
+  // The agents' ConfigMap as last written; empty if there is none.
   MapContent written_content() const;
   std::optional<cluster::ConfigMap> find_map(const std::string& name) const;
   Result<void> write_map(const MapContent& wanted, const std::stop_token& stop);
@@ -67,10 +66,10 @@ class PolicyController : public Worker {
 
   const WorkerContext context_;
   const Options options_;
-  // Used by the queue's thread only. `written_`: what the last write of the ConfigMap was to
-  // make, and what it made. `told_`: the outcome reported last, by the policy's uid.
+  // Used by the queue's thread only. `written_`: the intended and the actual content of the last
+  // write of the ConfigMap. `told_`: the outcome reported last, by the policy's uid.
   struct Written {
-    std::string version;  // the version that the write replaced; "": there was none
+    std::string version;  // the version that the write replaced; "": none
     MapContent wanted;
     MapContent after;
   };
@@ -78,12 +77,12 @@ class PolicyController : public Worker {
   std::map<std::string, Condition> told_;
   cluster::EventRecorder events_;
   WorkQueue queue_;
-  // Last: their threads ask the queue.
+  // Last: their threads use the queue.
   Watch policies_;
   Watch maps_;
   Watch daemon_sets_;
-  std::optional<Watch> agents_;        // of one DaemonSet; nullopt: it is not told which
-  std::optional<ServingNodes> nodes_;  // nullopt: the same
+  std::optional<Watch> agents_;        // of the agents' DaemonSet; nullopt: its name is not set
+  std::optional<ServingNodes> nodes_;  // nullopt: as above
 };
 
 std::optional<WorkerPlan> plan_policy(const config::ControllerOptions& options);

@@ -146,7 +146,7 @@ TEST_F(PolicyControllerTest, APolicyThatNoNodeFollowsIsNotApplied) {
               HasSubstr("kubectl label node NODE nvidia.com/gpu.present=true"));
 }
 
-// The agents' DaemonSet, and nodes of which each has a Pod of it.
+// With the agents' DaemonSet and its Pod on each node.
 class ServingTest : public PolicyControllerTest {
  protected:
   void SetUp() override {
@@ -230,7 +230,7 @@ TEST_F(ServingTest, ANodeThatSaysNothingIsJudgedByItsPod) {
 TEST_F(ServingTest, AConditionOfAnAgentThatIsGoneDoesNotCount) {
   put_agents({{"l20", true}, {"t4", false}});
   put_node("t4", "False", "AnotherPlugin");
-  put_node("other", "False", "AnotherPlugin");  // no agent of this release is there
+  put_node("other", "False", "AnotherPlugin");  // has no agent of this release
   open();
   ASSERT_TRUE(says("ConfigFollowed"));
   EXPECT_FALSE(message().contains("t4"));
@@ -384,7 +384,7 @@ TEST_F(PolicyControllerTest, KeysOfOthersStayAndAreNamedOnce) {
   EXPECT_EQ(log_.count("keys that somebody else put there"), 1);
   const auto applied = calls("apply configmaps");
   put_map("unrelated", {{"a", "b"}});
-  put_policy(plugin("missing"));  // any later outcome: by then the ConfigMap has been looked at
+  put_policy(plugin("missing"));  // any later outcome: the ConfigMap has been compared by then
   ASSERT_TRUE(says("ConfigMapMissing"));
   EXPECT_EQ(calls("apply configmaps"), applied) << "nothing differs that is ours to change";
 }
@@ -395,7 +395,7 @@ TEST_F(PolicyControllerTest, NothingIsSaidTwice) {
   ASSERT_TRUE(says("ConfigFollowed"));
   ASSERT_TRUE(test::eventually([&] { return events().size() == 1; }));
   controller_.reset();
-  open();  // a second controller finds everything as it should be
+  open();  // a second controller finds nothing to do
   put_policy(plugin("missing"), "later");
   ASSERT_TRUE(says("Ignored", "later"));
   EXPECT_EQ(calls("apply configmaps"), 1);

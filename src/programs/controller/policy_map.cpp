@@ -20,7 +20,7 @@ using cluster::ClusterPolicy;
 constexpr std::array kAnnotations = {cluster::kDefaultAnnotation, cluster::kFallbackAnnotation,
                                      cluster::kMigStrategyAnnotation, cluster::kWithholdAnnotation};
 constexpr auto kMigStrategies = std::to_array<std::string_view>({"none", "single", "mixed"});
-// Kubernetes allows a condition's message 32768 bytes.
+// Kubernetes limits a condition's message to 32768 bytes.
 constexpr std::size_t kLongestList = 30'000;
 constexpr std::size_t kNamedNodes = 10;  // how many nodes a message names
 
@@ -32,10 +32,10 @@ Condition refused(std::string reason, std::string message) {
   return {kAppliedCondition, false, std::move(reason), std::move(message)};
 }
 
-// The text, "" if not set. An empty text counts as not set, as in the operator.
+// An empty text counts as not set, as in the operator.
 std::string text_of(const std::optional<std::string>& text) { return text.value_or(""); }
 
-// The content that the agents have, without the reason to withhold, which is decided anew.
+// The agents' present content, without the reason to withhold, which is decided anew.
 MapContent keep(const PolicyFacts& facts) {
   auto content = facts.now;
   content.annotations.erase(cluster::kWithholdAnnotation);
@@ -132,7 +132,7 @@ std::string named(const NodeReasons& nodes) {
   return first_few(texts, kNamedNodes);
 }
 
-// What to look at when no node of the DaemonSet serves.
+// What to check when no node of the DaemonSet serves.
 std::string check_of(const PolicyFacts& facts) {
   if (!facts.not_serving.empty()) {
     return fmt::format("{}: kubectl describe node NODE, condition {}", named(facts.not_serving),
@@ -144,8 +144,8 @@ std::string check_of(const PolicyFacts& facts) {
   return "no node has a label of its affinity: kubectl label node NODE nvidia.com/gpu.present=true";
 }
 
-// What is wrong with the agents that are to follow; nullopt: one of them serves, or which ones
-// they are is not told.
+// What is wrong with the agents; nullopt: at least one serves, or their DaemonSet's name is not
+// set.
 std::optional<Condition> find_unserved(const PolicyFacts& facts) {
   if (facts.agents_name.empty()) return std::nullopt;
   const auto set = fmt::format("{}/{}", facts.ns, facts.agents_name);
@@ -172,7 +172,7 @@ std::string_view without_slash(std::string_view path) {
   return path;
 }
 
-// The fields without effect: those that are not read, and a folder of MPS that no Pod mounts.
+// The fields without effect: those that are not read, and an MPS folder that no Pod mounts.
 std::vector<std::string> unserved_fields(const PolicyFacts& facts, const ClusterPolicy& policy) {
   auto fields = policy.other_fields;
   const auto root = text_of(policy.mps_root);
@@ -241,7 +241,7 @@ std::optional<OperatorPlugin> find_operator_plugin(std::span<const cluster::Daem
 Decision decide(const PolicyFacts& facts) {
   if (!facts.policy) return {.map = follow(facts, nullptr), .conditions = {}};
   if (*facts.policy) return decide_for(facts, **facts.policy);
-  // The unreadable policy also does not tell whether the operator should serve, so what is withheld
+  // An unreadable policy also does not say whether the operator should serve, so what is withheld
   // stays withheld.
   return {.map = facts.now,
           .conditions = {refused(cluster::reason::kPolicyUnreadable,

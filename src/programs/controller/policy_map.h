@@ -1,16 +1,16 @@
 #pragma once
-// Decides what a ClusterPolicy means: the content of the ConfigMap that the agents follow, and the
-// conditions in the policy's status. Pure.
+// Decides what a ClusterPolicy means: the content of the agents' ConfigMap, and the conditions in
+// the policy's status. Pure.
 //
 //     ClusterPolicy ──┐
 //     the ConfigMap   │
-//     that it names ──┼─> decide ─> content of the ConfigMap of ours, conditions of the policy
+//     that it names ──┼─> decide ─> content of our ConfigMap, conditions of the policy
 //     the operator's  │
 //     own plugin ─────┘
 //
-// Under a policy a node's configuration is chosen by its label, else by the policy's default, else
-// the node is unshared (fallback `empty`), as in the GPU operator. If the policy asks for something
-// that does not exist, the agents keep what they have: a typing error must not unshare a cluster.
+// A node's configuration is chosen by its label, else by the policy's default, else the node is
+// unshared (fallback `empty`), as in the GPU operator. If the policy names something that does not
+// exist, the agents keep what they have: a typing error must not unshare a cluster.
 
 #include <optional>
 #include <span>
@@ -37,7 +37,7 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-// The content of a ConfigMap. Annotations: only those of cluster/formats/policy_annotations.h.
+// The content of a ConfigMap. Only the annotations of cluster/formats/policy_annotations.h.
 struct MapContent {
   cluster::StringMap data;
   cluster::StringMap annotations;
@@ -45,7 +45,7 @@ struct MapContent {
 };
 MapContent content_of(const cluster::ConfigMap& map);
 
-// A DaemonSet by which a GPU operator runs its own device plugin.
+// The DaemonSet of a GPU operator's own device plugin.
 struct OperatorPlugin {
   std::string daemon_set;  // "ns/name"
   std::string policy;      // the name of the ClusterPolicy that owns it
@@ -58,13 +58,12 @@ struct PolicyObject {
   std::string created;  // metadata.creationTimestamp: whole seconds in UTC, so the text sorts
   Result<cluster::ClusterPolicy> policy;  // an error: why it cannot be read
 };
-// The policy that is obeyed; nullptr: there is none. The operator obeys the first policy that it
-// meets and ignores the others. That is the oldest, also after a restart of the operator.
+// The policy that is obeyed; null: there is none. It is the oldest: the operator obeys the first
+// policy that it meets, also after a restart, and ignores the others.
 const PolicyObject* oldest(std::span<const PolicyObject> policies);
 
-// The first DaemonSet that runs for a policy which does not say devicePlugin.enabled: false;
-// nullopt: there is none. (A policy that says so has told the operator to remove the DaemonSet: the
-// hand-over is under way.)
+// The first DaemonSet that belongs to a policy without devicePlugin.enabled: false; nullopt: there
+// is none. (With it, the operator is removing the DaemonSet: the hand-over has begun.)
 std::optional<OperatorPlugin> find_operator_plugin(std::span<const cluster::DaemonSet> daemon_sets,
                                                    std::span<const PolicyObject> policies);
 
@@ -74,13 +73,13 @@ struct PolicyFacts {
   std::string mps_root;  // the folder of MPS on the host that the agents' Pods mount
   // The policy that is obeyed; nullopt: there is none. An error: it cannot be read.
   std::optional<Result<cluster::ClusterPolicy>> policy;
-  // The ConfigMap that the policy names; nullopt: it names none, or there is none of that name.
+  // The ConfigMap that the policy names; nullopt: it names none, or it does not exist.
   std::optional<cluster::ConfigMap> named;
   std::optional<OperatorPlugin> operator_plugin;
-  // The agents' DaemonSet, by its ready Pods; "": it is not told which one that is.
+  // The agents' DaemonSet, looked at for its ready Pods; "": its name is not set.
   std::string agents_name;
-  std::optional<cluster::DaemonSet> agents;  // nullopt: there is none of that name
-  NodeReasons not_serving;  // nodes with a ready Pod of it that say that they do not serve
+  std::optional<cluster::DaemonSet> agents;  // nullopt: it does not exist
+  NodeReasons not_serving;  // nodes with a ready Pod of it that report not to serve
   MapContent now;           // content of our ConfigMap; empty: there is none
 };
 

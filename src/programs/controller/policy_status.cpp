@@ -61,7 +61,7 @@ void put(std::vector<Entry>& entries, const Condition& condition, json::View gen
 
 bool is_ours(json::View condition) { return text(condition, "type").starts_with("Tranche"); }
 
-// Whether `state` is ours to write. `status`: before ours is put into it. The operator fills
+// Whether we write `state`. `status`: as it was before our change. The operator sets
 // status.namespace.
 bool owns_state(json::View status) {
   if (text(status, "state").empty()) return true;
@@ -98,7 +98,7 @@ Result<std::optional<std::string>> with_status(std::string_view object, const Po
   if (!before || !metadata || !is_object(*metadata)) {
     return fail(Code::kInvalidArgument, "ClusterPolicy: no JSON object");
   }
-  // Times of conditions have whole seconds.
+  // Conditions have times in whole seconds.
   const auto time = cluster::whole_second_time(now);
   const auto generation = metadata->find("generation").value_or(json::View());
   auto changed = json::Value::copy(*root);

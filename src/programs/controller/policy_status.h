@@ -1,9 +1,9 @@
 #pragma once
 // Our part of a ClusterPolicy's status: conditions by type, and `state`. Pure: text in, text out.
 //
-// The GPU operator writes the same status. Its conditions (Ready, Error) are left alone. The
-// resource's definition demands `state` in every status. It is written only if it is missing or if
-// we are the ones who report here.
+// The GPU operator writes the same status. Its conditions (Ready, Error) are left alone. The CRD
+// requires `state` in every status, so it is written if it is missing, or if we are the ones who
+// report here.
 
 #include <chrono>
 #include <cstdint>
@@ -27,8 +27,8 @@ struct PolicyStatus {
 // A status with `state` "ready" when the condition TrancheApplied is true.
 PolicyStatus status_of(std::vector<Condition> conditions);
 
-// The object's JSON with this status; nullopt: it has this status already. lastTransitionTime
-// changes only with a condition's status. Errors: the text is not an object.
+// The object's JSON with this status; nullopt: it already has it. lastTransitionTime changes only
+// with a condition's status. Errors: the text is not an object.
 Result<std::optional<std::string>> with_status(std::string_view object, const PolicyStatus& status,
                                                std::chrono::system_clock::time_point now);
 

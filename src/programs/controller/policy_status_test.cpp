@@ -62,7 +62,7 @@ TEST(PolicyStatus, OthersConditionsAndStateStay) {
   EXPECT_EQ(written["status"]["conditions"][0], theirs);
 }
 
-// An operator of before conditions: our words must not take turns with its own.
+// Of an operator older than conditions: our words must not alternate with its own.
 TEST(PolicyStatus, StateOfAnOldOperatorStays) {
   const auto written = after(object({{"state", "ready"}}), status_of({kRefused}));
   EXPECT_EQ(written["status"]["state"], "ready");

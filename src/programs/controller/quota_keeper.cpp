@@ -14,9 +14,9 @@
 namespace tranche::controller {
 namespace {
 
-// A list of the namespace's claims, page by page, and a write.
+// For a paged list of the namespace's claims and a write.
 constexpr std::chrono::seconds kLongestSettling{30};
-// After a reservation has run out.
+// Wait beyond the end of a reservation.
 constexpr std::chrono::seconds kAfter{1};
 
 Reduction names_a_class(const std::vector<std::string>& classes) {
@@ -40,7 +40,7 @@ QuotaKeeper::QuotaKeeper(const WorkerContext& context, ShareBook& book, Options 
               [this](const std::string& ns) {
                 if (!ns.empty()) queue_.ask(ns);
               }),
-      // A claim may name the class anywhere; whether it asks for it is seen when it is charged.
+      // A claim may name the class anywhere; charging it finds out whether it requests it.
       claims_(context.watches,
               {.kind = cluster::kResourceClaim,
                .kind_may_be_missing = true,

@@ -1,11 +1,10 @@
 #pragma once
-// Keeps the ledgers of shares and our ResourceQuotas (share_book.h) as the claims and the quotas of
-// the cluster are: what has ended is given back, what was there before a quota is counted, a
-// reservation whose claim never came is forgotten, and where nothing is held any more our
-// ResourceQuota goes after a while.
+// Reconciles the ledgers of shares and our ResourceQuotas (share_book.h) with the cluster's claims
+// and quotas: releases what has ended, counts what is older than a quota, drops reservations whose
+// claim never came, and deletes our ResourceQuota `stays` after nothing is held any more.
 //
-// The webhook reserves without it. While no controller leads, whole GPUs stay held to what shares
-// left when one led last.
+// The webhook reserves without it. While no controller leads, whole GPUs stay limited to what
+// shares left when one last led.
 //
 // Works over the port cluster::Objects on a thread of its own. The destructor stops it.
 
@@ -30,12 +29,12 @@ class QuotaKeeper : public Worker {
   struct Options {
     // ChargeOptions::classes.
     std::vector<std::string> classes = admission::quota::ChargeOptions().classes;
-    // Between two looks at one namespace, however often its claims change.
+    // Least time between two visits of one namespace, however often its claims change.
     std::chrono::milliseconds spacing{300};
-    // How often what a claim is charged is reckoned again: GPUs of another model may have joined.
+    // How often charges are computed anew: GPUs of another model may have joined.
     std::chrono::milliseconds look = std::chrono::minutes(5);
-    // How long a ResourceQuota of ours stays after the last share has gone: Kubernetes takes a
-    // moment to count for a new one.
+    // How long our ResourceQuota stays after the last share is gone: Kubernetes takes a moment to
+    // count for a new one.
     std::chrono::milliseconds stays = std::chrono::minutes(10);
   };
 
@@ -56,14 +55,14 @@ class QuotaKeeper : public Worker {
   const WorkerContext context_;
   ShareBook& book_;
   const Options options_;
-  // Of the queue's thread alone, by namespace.
+  // Used by the queue's thread only, by namespace.
   std::map<std::string, Time> visited_;
   std::map<std::string, Time> empty_since_;
   std::mutex mutex_;
-  // Uids of claims that have gone since the namespace was settled; guarded by mutex_.
+  // Uids of claims deleted since the namespace was settled; guarded by mutex_.
   std::map<std::string, std::set<std::string>> gone_;
   WorkQueue queue_;
-  // Last: their threads ask the queue.
+  // Last: their threads use the queue.
   QuotaWatch quotas_;
   Watch claims_;
 };

@@ -10,7 +10,7 @@
 namespace tranche::controller {
 namespace {
 
-// What cannot be read may be one.
+// An unreadable quota may matter.
 bool matters(const std::string& text) {
   const auto root = json::parse(text);
   if (!root) return true;

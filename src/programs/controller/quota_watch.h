@@ -1,6 +1,6 @@
 #pragma once
-// Which namespaces have a ResourceQuota of whole GPUs, or the one that we keep beside it: follows
-// the ResourceQuotas of the cluster. Of each only that is kept.
+// Which namespaces have a ResourceQuota of whole GPUs, or the one that we keep in addition: follows
+// the cluster's ResourceQuotas and keeps only that.
 //
 // Thread-safe. The destructor ends the watch. Works over the port cluster::Objects.
 
@@ -16,14 +16,14 @@ namespace tranche::controller {
 
 class QuotaWatch {
  public:
-  // `on_change`: called with the namespace of a quota that changed in whatever; once with "" when
-  // all are known. As the listener of a Watch.
+  // `on_change`: called with the namespace of each quota that changed, and once with "" when all
+  // are known; see the listener of a Watch.
   QuotaWatch(const WorkerContext& context, std::function<void(const std::string& ns)> on_change);
   QuotaWatch(const QuotaWatch&) = delete;
   QuotaWatch& operator=(const QuotaWatch&) = delete;
 
-  // Whether shares of the namespace are held to a quota, or were. True also while that is not
-  // known: the quotas are not read yet, or could not be lately.
+  // Whether shares of the namespace are or were limited by a quota. True also while that is
+  // unknown: the quotas have not been read yet, or the watch fails.
   bool may_matter(const std::string& ns) const;
   std::optional<std::string> trouble() const;
 
@@ -32,8 +32,8 @@ class QuotaWatch {
 
   const std::function<void(const std::string&)> on_change_;
   mutable std::mutex mutex_;
-  std::map<std::string, int> count_;  // guarded by mutex_: how many that matter a namespace has
-  std::map<cluster::ObjectKey, bool> known_;  // of the listener alone
+  std::map<std::string, int> count_;          // guarded by mutex_: relevant quotas of a namespace
+  std::map<cluster::ObjectKey, bool> known_;  // used by the listener only
   // Last: its thread uses the others.
   Watch cache_;
 };

@@ -10,8 +10,8 @@
 namespace tranche::controller {
 namespace {
 
-// Shorter than the API server waits for the webhook (fractions.timeoutSeconds), so that its user is
-// told why.
+// Less than the API server waits for the webhook (fractions.timeoutSeconds), so that the user gets
+// our error.
 constexpr std::chrono::seconds kLongestReservation{3};
 
 bool makes_a_claim(const admission::Review& review) {
@@ -47,7 +47,7 @@ http::Response QuotaWebhook::answer(const std::string& body, const std::stop_tok
 
 Result<void> QuotaWebhook::decide(const admission::Review& review, const std::stop_token& stop) {
   if (!makes_a_claim(review)) return {};
-  // It becomes a part of a path, and who reaches the port need not be the API server.
+  // The namespace becomes part of a path, and the caller need not be the API server.
   if (!config::is_object_name(review.ns)) {
     return fail(Code::kInvalidArgument, "the request names no namespace");
   }

@@ -1,8 +1,7 @@
 #pragma once
-// The admission webhook for claims of shares: the API server sends a ResourceClaim that is to be
-// made and names our class, and it is admitted while the namespace's quota of whole GPUs has room
-// for it (share_book.h). Where no quota limits GPUs nothing is asked and nothing is kept. The
-// server is the other webhook's (fraction_webhook.h).
+// The admission webhook for claims of shares: a new ResourceClaim that names our class is admitted
+// while the namespace's quota of whole GPUs has room for it (share_book.h). Where no quota limits
+// GPUs, nothing is requested and nothing stored. fraction_webhook.h has the server.
 //
 //     POST /quota   AdmissionReview
 //

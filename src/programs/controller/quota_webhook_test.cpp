@@ -78,13 +78,13 @@ class QuotaTest : public testing::Test {
         ours()["metadata"]["annotations"]["tranche.dev/gpu-share-ledger"].get<std::string>());
   }
   std::string wanted() const { return ours()["spec"]["hard"][kGpus]; }
-  // What kube-controller-manager does.
+  // Like kube-controller-manager.
   void count(const std::string& used = "0") {
     auto quota = ours();
     quota["status"] = {{"hard", quota["spec"]["hard"]}, {"used", {{kGpus, used}}}};
     objects_.put(cluster::kResourceQuota, quota.dump());
   }
-  // An empty one of ours, which Kubernetes has counted.
+  // An empty ResourceQuota of ours, already counted by Kubernetes.
   void put_ours(const std::string& hard, const std::string& used = "0") {
     const auto text = admission::quota::new_own_quota({}, {{"gpus", std::stoi(hard) * 1000, 0}},
                                                       {.kind = "X", .name = "x", .uid = "u"});
@@ -134,7 +134,7 @@ class QuotaTest : public testing::Test {
 };
 
 TEST_F(QuotaTest, WithoutAQuotaNothingIsAskedOrKept) {
-  // The caches' own watches may begin meanwhile.
+  // The caches' watches may begin in between.
   const auto asked = [&] {
     return std::ranges::count_if(objects_.calls(), [](const std::string& call) {
       return !call.starts_with("watch ") && !call.starts_with("list ");

@@ -27,7 +27,7 @@
 namespace tranche::controller {
 namespace {
 
-// The workers, in the order in which they begin.
+// The workers, in the order in which they start.
 constexpr std::optional<WorkerPlan> (*kWorkers[])(const config::ControllerOptions&) = {
     plan_policy,       plan_evictions,          plan_mig_changes,
     plan_mig_pools,    plan_quota_keeper,       plan_fraction_webhook,
@@ -38,16 +38,16 @@ constexpr const char* kLeaseName = "tranche-controller";
 // How often the loop checks whether this process leads.
 constexpr std::chrono::milliseconds kLook{250};
 
-// This process's name among the controllers: its Pod, else the host name and a random UUID.
+// This process's identity in the Lease: its Pod, else the host name and a random UUID.
 std::string identity(const config::ControllerOptions& options) {
   if (!options.pod_name.empty()) return options.pod_name;
   return fmt::format("{}_{}", process::host_name(), random_uuid());
 }
 
-// Waits a moment for a signal. True: a signal asks to end.
+// Waits kLook for a signal. True: a signal asks to end.
 bool told_to_end(int signals) { return !process::wait_for_signal(signals, kLook); }
 
-// The workers that the options ask for. What each is for is logged.
+// The workers that the options enable. Logs what each is for.
 std::vector<WorkerPlan> plan(const config::ControllerOptions& options, const Log& log) {
   std::vector<WorkerPlan> plans;
   for (const auto worker : kWorkers) {
@@ -69,8 +69,8 @@ int work(WorkerContext context, const config::ControllerOptions& options, int si
                                                 .identity = context.instance});
     context.time_left = [&candidate] { return candidate->elector().time_left(); };
   }
-  // Declared after the candidate, so the workers end first: the Lease is released when nothing is
-  // written any more.
+  // Declared after the candidate, so the workers end first: the Lease is released when nobody
+  // writes any more.
   WorkerSet workers(std::move(plans), context);
   do {
     if (candidate && candidate->elector().lost()) {

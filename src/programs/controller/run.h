@@ -1,6 +1,6 @@
 #pragma once
-// Runs `tranche controller`, from its sources to its exit code. It alone builds the controller's
-// adapters.
+// Runs `tranche controller`, from its configuration sources to its exit code, and creates the
+// controller's adapters.
 
 #include "config/flags/sources.h"
 

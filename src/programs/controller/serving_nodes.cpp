@@ -12,7 +12,7 @@
 namespace tranche::controller {
 namespace {
 
-// Why the node does not serve; nullopt: it does not say that it does not.
+// Why the node does not serve; nullopt: it does not report that.
 std::optional<std::string> reason_of(const cluster::CacheChange& change) {
   if (change.type == cluster::ChangeType::kDeleted) return std::nullopt;
   const auto node = cluster::parse_node(change.object.json);
@@ -35,7 +35,7 @@ NodeReasons ServingNodes::not_serving() const {
   return not_serving_;
 }
 
-// Kubelets write their Nodes all the time: only what matters here is told on.
+// Kubelets write their Nodes all the time: only changes that matter here notify.
 void ServingNodes::take(const cluster::CacheChange& change) {
   if (change.type == cluster::ChangeType::kSynced) return notify_();
   const auto reason = reason_of(change);

@@ -25,13 +25,13 @@ cluster::ObjectKey own_key(const std::string& ns) {
   return {.ns = ns, .name = std::string(kOwnQuotaName)};
 }
 
-// Somebody else wrote, deleted or made the object meanwhile.
+// The object was written, deleted or created by somebody else since.
 bool is_race(const Error& error) {
   return error.code == Code::kFailedPrecondition || error.code == Code::kNotFound ||
          error.code == Code::kAlreadyExists;
 }
 
-// The time of one call, shared by all that it needs.
+// The time of one call, shared by all its requests.
 class Budget {
  public:
   Budget(cluster::Call call, std::chrono::milliseconds first_pause)
@@ -43,8 +43,7 @@ class Budget {
     rest.deadline = std::max(left, std::chrono::milliseconds(1));
     return rest;
   }
-  // Waits before the next attempt, each time a little longer, and not as long as others do. False:
-  // there is no time for one.
+  // Waits before the next attempt, each time longer, with jitter. False: no time is left.
   bool pause() {
     thread_local std::minstd_rand random(std::random_device{}());
     const auto now = pause_ / 2 + pause_ * static_cast<int>(random() % 100) / 100;
@@ -83,7 +82,7 @@ Result<ShareBook::Quotas> ShareBook::quotas_of(const std::string& ns, const clus
   if (own) {
     quotas.own = *std::move(own);
   } else if (quotas.limits.empty()) {
-    quotas.object.reset();  // somebody else's, and nothing of ours is wanted
+    quotas.object.reset();  // somebody else's, and we need none
   } else {
     return std::unexpected(std::move(own).error().with_context("namespace " + ns));
   }
@@ -105,7 +104,7 @@ Result<std::map<std::string, std::int64_t>> ShareBook::live_claims(const std::st
       auto charge = root ? admission::quota::charge_of(*root, fleet.dra_models, options_.charge)
                          : std::unexpected(root.error());
       if (!charge) {
-        // One of before the quota, which asks for all devices: what it was given counts.
+        // A claim from before the quota may request all devices: what it was given counts.
         const auto given = cluster::parse_resource_claim(claim.json);
         const auto devices = given ? std::max<std::size_t>(given->devices.size(), 1) : 1;
         charge = static_cast<std::int64_t>(devices) * admission::quota::kWhole;
@@ -127,7 +126,7 @@ Result<ShareBook::Ledger> ShareBook::with_reservation(const Quotas& quotas,
     auto reserved = admission::quota::reserve(*known, quotas.limits, asked, now);
     if (reserved || reserved.error().code != Code::kFailedPrecondition) return reserved;
   }
-  // There is no ledger yet; or it is full, and has some that have ended.
+  // There is no ledger yet, or it is full and may have ended entries.
   ASSIGN_OR_RETURN(const auto live, live_claims(asked.ns, call));
   return admission::quota::reserve(admission::quota::reconcile(known.value_or(Ledger()), live, now),
                                    quotas.limits, asked, now);
@@ -202,7 +201,7 @@ Result<bool> ShareBook::try_reserve(const Reservation& asked, bool is_dry_run,
   return confirm(*std::move(written), asked, call);
 }
 
-// Whole GPUs are held to what the reservation leaves.
+// Limits whole GPUs to what the reservation leaves.
 Result<bool> ShareBook::confirm(cluster::Object object, const Reservation& asked,
                                 const cluster::Call& call) {
   Budget budget({.deadline = std::min(call.deadline, options_.count_time), .stop = call.stop},
@@ -212,7 +211,7 @@ Result<bool> ShareBook::confirm(cluster::Object object, const Reservation& asked
     if (!own.ledger || !own.ledger->claims.contains(asked.uid)) return false;
     if (own.hard && *own.hard <= own.wanted) {
       if (own.used <= own.wanted) return true;
-      // A Pod with whole GPUs was quicker.
+      // A Pod with whole GPUs was faster.
       take_back(asked, {.deadline = kTakeBackCall, .stop = call.stop});
       return false;
     }
@@ -245,7 +244,7 @@ Result<bool> ShareBook::confirm(cluster::Object object, const Reservation& asked
   }
 }
 
-// What cannot be taken back is forgotten in a minute: its claim never comes.
+// A reservation that cannot be taken back expires in a minute: its claim never comes.
 void ShareBook::take_back(const Reservation& asked, const cluster::Call& call) {
   Budget budget(call, options_.first_pause);
   do {

@@ -1,16 +1,16 @@
 #pragma once
-// The ledgers of shares in the cluster (decision 41): one for each namespace with a quota of whole
-// GPUs, in the ResourceQuota that we keep there (admission/quota/own_quota.h). Every replica of the
-// controller may write: each write is of the resourceVersion that was read, and who comes second
+// The cluster's ledgers of shares (decision 41): one for each namespace with a quota of whole GPUs,
+// in the ResourceQuota that we keep there (admission/quota/own_quota.h). Every replica of the
+// controller may write: a write names the resourceVersion that was read, and after a conflict it
 // reads again.
 //
-// A share is reserved in two writes. The first puts it into the ledger and lowers spec.hard. The
+// A share is reserved in two writes. The first enters it in the ledger and lowers spec.hard. The
 // second lowers status.hard, by which the API server admits Pods with whole GPUs; Kubernetes would
-// do it a moment later. Both have the counter of those Pods in the same object, so none can come in
-// between. What is freed is left to Kubernetes to raise.
+// do so a moment later. Both fields are in one object with the counter of those Pods, so none can
+// come in between. Raising the limit after a release is left to Kubernetes.
 //
-// The ledger is read before the claims are listed. So a claim that it has seen and that is not in
-// the list has gone, and is not one that the list is too old for.
+// The ledger is read before the claims are listed. So a claim that is in the ledger but not in the
+// list is gone, and not too new for the list.
 //
 // Thread-safe. Works over the port cluster::Objects.
 
@@ -35,35 +35,36 @@ namespace tranche::controller {
 class ShareBook {
  public:
   struct Options {
-    // The ValidatingWebhookConfiguration. Kubernetes deletes our ResourceQuotas when it is deleted.
+    // The ValidatingWebhookConfiguration. It owns our ResourceQuotas: Kubernetes deletes them with
+    // it.
     std::string configuration;
     admission::quota::ChargeOptions charge = {};
     // How long Kubernetes may take to count what a new ResourceQuota limits.
     std::chrono::milliseconds count_time = std::chrono::seconds(1);
-    std::chrono::milliseconds first_pause{5};  // after a conflict; then longer
+    std::chrono::milliseconds first_pause{5};  // after a conflict; doubled each time
   };
 
   ShareBook(const WorkerContext& context, const FleetWatch& fleet, Options options);
 
-  // The claim may be admitted. A dry run reserves nothing.
-  //   kFailedPrecondition  a quota is reached; the message is for the user
-  //   kUnavailable         the API server is away, or others write all the time; also before the
-  //                        cluster's GPUs are known
+  // Reserves the share. Success: the claim may be admitted. A dry run reserves nothing.
+  //     kFailedPrecondition  a quota is reached; the message is for the user
+  //     kUnavailable         the API server does not answer, or others keep writing; also before
+  //     the
+  //                          cluster's GPUs are known
   Result<void> reserve(const admission::quota::Reservation& asked, bool is_dry_run,
                        const cluster::Call& call);
 
   enum class Holds { kNoQuota, kNothing, kClaims, kReservations };
-  // Makes the ledger of the namespace follow its claims and quotas, and our ResourceQuota what they
-  // leave. That goes when there is no quota (any more), and where it `may_go` when nothing is held.
-  // `gone`: uids of claims that were there and are not any more; a reservation of such a one is not
-  // waited for.
+  // Makes the namespace's ledger follow its claims and quotas, and our ResourceQuota what they
+  // leave. The latter is deleted when there is no quota, and if `may_go` when nothing is held.
+  // `gone`: uids of deleted claims; their reservations are not waited for.
   Result<Holds> settle(const std::string& ns, bool may_go, const std::set<std::string>& gone,
                        const cluster::Call& call);
 
  private:
   using Ledger = admission::quota::Ledger;
   struct Quotas {
-    std::vector<admission::quota::Limit> limits;  // `used` is what any of the quotas has counted
+    std::vector<admission::quota::Limit> limits;  // `used`: what any of the quotas has counted
     std::optional<cluster::Object> object;        // ours
     std::optional<admission::quota::OwnQuota> own;
   };
@@ -73,7 +74,7 @@ class ShareBook {
                                                           const cluster::Call& call);
   Result<Ledger> with_reservation(const Quotas& quotas, const admission::quota::Reservation& asked,
                                   const cluster::Call& call);
-  // The following give nullopt or false where somebody else wrote: begin anew.
+  // The following return nullopt or false after a conflicting write: start again.
   Result<std::optional<cluster::Object>> write(const std::string& ns, const Quotas& quotas,
                                                const Ledger& ledger, const cluster::Call& call);
   Result<std::optional<cluster::Object>> make(const std::string& ns, const Quotas& quotas,

@@ -15,11 +15,11 @@ namespace {
 using admission::ClaimTemplate;
 
 constexpr std::string_view kMadeOf = "tranche.dev/gpu-template";
-// Two writers may replace one template at the same moment.
+// Two writers may replace a template at the same moment.
 constexpr int kTemplateAttempts = 3;
 
 std::string mark_of(const ClaimTemplate& wanted) {
-  // With the form of what is added to it: a template of an older form is made anew.
+  // The suffix is the version of what we add: templates of an older version are replaced.
   return fmt::format("{:016x}-2", checksum(wanted.json));
 }
 
@@ -33,8 +33,9 @@ Result<std::string> text_of(const ClaimTemplate& wanted) {
   ASSIGN_OR_RETURN(const auto view, json::parse(wanted.json));
   auto object = json::Value::copy(view);
   object["metadata"]["annotations"][kMadeOf] = mark_of(wanted);
-  // Kubernetes copies it to each claim. A label: kube-controller-manager (1.36) writes its own
-  // annotation of a claim into the template's map of annotations, from several threads.
+  // Kubernetes copies it to each claim. A label and not an annotation: kube-controller-manager
+  // (1.36) writes its own annotation of a claim into the template's annotation map, from several
+  // threads.
   object["spec"]["metadata"]["labels"][kMadeOf] = mark_of(wanted);
   return object.text();
 }

@@ -32,12 +32,12 @@ class SharedWatch {
     }
     return number;
   }
-  // Waits for the call that is under way.
+  // Waits for a running call.
   void remove(std::size_t number) {
     const std::scoped_lock lock(telling_);
     listeners_.erase(number);
   }
-  // Only after add(): there is none before.
+  // Only after add().
   const cluster::WatchCache& cache() const { return *cache_; }
 
  private:
@@ -59,7 +59,7 @@ class SharedWatch {
   std::map<std::size_t, Watch::OnChange> listeners_;
   std::size_t next_ = 0;
   bool synced_was_told_ = false;
-  // Last: its thread calls the listeners. Made once, with the first of them.
+  // Last: its thread calls the listeners. Created with the first listener.
   std::optional<cluster::WatchCache> cache_;
 };
 

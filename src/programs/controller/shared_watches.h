@@ -1,10 +1,10 @@
 #pragma once
-// The watches of this process, each shared by all workers that ask for the same. A watch begins
-// with the first worker that needs it and ends with the last one.
+// The watches of this process, each shared by all workers that want the same. A watch begins with
+// the first worker that needs it and ends with the last.
 //
 // A worker holds a Watch for each selection of objects that it follows. Declare it after what its
-// listener uses: the listener may be called while the worker is being made, and is not called any
-// more once the Watch is destroyed. All of this is thread-safe.
+// listener uses: the listener may be called while the worker is being constructed, and no more once
+// the Watch is destroyed. Thread-safe.
 
 #include <cstddef>
 #include <functional>
@@ -22,13 +22,13 @@
 
 namespace tranche::controller {
 
-// Makes the text that is kept of an object. Two reductions of the same name are the same.
+// Reduces an object's JSON to the text that is kept. Reductions of the same name must be the same.
 struct Reduction {
   std::string name = {};
   std::function<std::string(const std::string&)> make = {};  // empty: the whole text is kept
 };
 
-// What is watched (cluster::WatchCache::Options). Two workers that ask for the same share a watch.
+// What is watched (cluster::WatchCache::Options). Equal ones share a watch.
 struct Watched {
   cluster::Kind kind;
   cluster::ListOptions selection = {};
@@ -56,15 +56,15 @@ class SharedWatches {
   std::map<std::string, std::weak_ptr<SharedWatch>> known_;  // by what is watched
 };
 
-// One worker's part in a watch.
+// One worker's subscription to a watch.
 class Watch {
  public:
   using OnChange = cluster::WatchCache::OnChange;
 
-  // `on_change` is called by one thread at a time, and must not wait for a Watch to be made or
-  // destroyed. Where the watch is there already, the listener is told at once of all that is known,
-  // as kAdded, by the thread that calls the constructor. It may hear of a change of that moment
-  // twice, or of the deletion of an object that it was never told of.
+  // `on_change` is called by one thread at a time, and must not wait for a Watch to be created or
+  // destroyed. If the watch exists already, the constructor calls it with every known object, as
+  // kAdded. It may receive a concurrent change twice, or the deletion of an object that it never
+  // received.
   Watch(
       SharedWatches& watches, const Watched& watched,
       OnChange on_change = [](const cluster::CacheChange&) {});
@@ -83,7 +83,7 @@ class Watch {
   const std::size_t listener_;
 };
 
-// Why not all of these watches are up to date; nullopt: all are. Null ones are passed over.
+// Why not all of these watches are up to date; nullopt: all are. Null ones are skipped.
 std::optional<std::string> trouble_of(const std::vector<const Watch*>& watches);
 
 }  // namespace tranche::controller

@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 
-// Notes what it is told.
+// Records what it receives.
 class Listener {
  public:
   Watch::OnChange hear() {
@@ -99,7 +99,7 @@ TEST_F(SharedWatchesTest, WhoHasGoneHearsNothingAndTheOthersGoOn) {
   EXPECT_THAT(first_.heard(), ElementsAre("synced", "+a", "synced"));
 }
 
-// A listener is of an object that is gone right after.
+// The listener uses an object that is destroyed right after.
 TEST_F(SharedWatchesTest, NoListenerIsCalledOnceItsWatchIsGone) {
   const Watch stays(watches_, {.kind = cluster::kNode}, first_.hear());
   std::atomic<bool> is_done = false;

@@ -1,7 +1,7 @@
 #pragma once
-// What the workers for shares of GPUs have in common: the cluster's GPUs, the templates that shares
-// are claimed from, and where shares are counted, what counting needs. Begins before those workers
-// and ends after them, so what the webhook knows stays when leadership comes.
+// What the workers for shares of GPUs have in common: the cluster's GPUs, the templates, and what
+// counting shares needs. Created before those workers and destroyed after them, so that the webhook
+// keeps its knowledge when leadership changes.
 
 #include <optional>
 

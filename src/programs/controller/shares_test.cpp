@@ -37,7 +37,7 @@ json slice(const std::string& name, const std::string& driver, const std::string
             {"devices", json::array({device})}}}};
 }
 
-// Where NVIDIA's DRA driver has other GPUs.
+// For clusters where NVIDIA's DRA driver has other GPUs.
 class SharesOfAnotherDriver : public testing::Test {
  protected:
   SharesOfAnotherDriver() {
@@ -88,7 +88,7 @@ TEST_F(SharesOfAnotherDriver, AreClaimedByItsName) {
   EXPECT_THAT(made, Not(HasSubstr("gpu.nvidia.com"))) << "of no other driver's GPUs";
 }
 
-// A quarter of the large model is three quarters of the small one, so it counts which is named.
+// A quarter of the large model is three quarters of the small one, so it matters which is named.
 TEST_F(SharesOfAnotherDriver, AreChargedByItsName) {
   objects_.put(cluster::kResourceSlice, slice("a", kOther, "NVIDIA L40", "46080Mi").dump());
   const json limit = {{"metadata", {{"name", "gpus"}, {"namespace", "shop"}}},

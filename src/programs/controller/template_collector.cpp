@@ -14,7 +14,7 @@
 namespace tranche::controller {
 namespace {
 
-// Seven lists, page by page.
+// For seven paged lists.
 constexpr std::chrono::minutes kLongestLook{2};
 constexpr const char* kPodsTurn = "templates of Pods' shares of GPUs";
 constexpr const char* kAllTurn = "templates of shares of GPUs";
@@ -66,7 +66,7 @@ std::optional<std::string> TemplateCollector::trouble() const {
 
 Result<WorkQueue::Next> TemplateCollector::visit(const std::string& turn,
                                                  const std::stop_token& stop) {
-  // Before everything is known nothing is made, and nothing looks unused.
+  // Until everything is known nothing is created, and nothing counts as unused.
   if (!pods_.synced() || !templates_.synced() || !fleet_.fleet()) {
     return std::chrono::milliseconds(100);
   }
@@ -113,7 +113,7 @@ Result<TemplateCollector::Uses> TemplateCollector::uses_of_workloads(
   return all;
 }
 
-// One namespace that refuses keeps no other from its templates.
+// A failure in one namespace does not stop the others.
 Result<void> TemplateCollector::make(const Uses& uses, const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto fleet, fleet_.fleet());
   Result<void> result;
@@ -121,7 +121,7 @@ Result<void> TemplateCollector::make(const Uses& uses, const cluster::Call& call
   for (const auto& [key, claims] : uses) {
     const auto shares = admission::parse_template_name(key.name);
     if (!shares) continue;
-    // What the fleet of today cannot give stays as it was made.
+    // A template that the current fleet cannot serve stays as it was made.
     const auto wanted = admission::claim_template(*shares, fleet, options_.claim);
     auto made = wanted ? templates_.ensure(key.ns, *wanted, call) : Result<void>();
     for (const auto& [name, claim, pod_claim, pod, uid] : claims) {
@@ -146,7 +146,7 @@ Result<void> TemplateCollector::collect(const Uses& uses, const cluster::Call& c
   for (const auto& object : ours) {
     const auto last = used_.try_emplace(object.key, now).first;
     if (uses.contains(object.key)) last->second = now;
-    // A name that is none of ours has our label by somebody else's hand.
+    // With a foreign name, somebody else has put our label on it.
     const bool is_ours = admission::parse_template_name(object.key.name).has_value();
     if (!is_ours || now - last->second < options_.unused) continue;
     auto gone = context_.objects.remove(cluster::kResourceClaimTemplate, object.key,

@@ -1,15 +1,13 @@
 #pragma once
-// Keeps the ResourceClaimTemplates of shares as long as somebody refers to them, and no longer.
+// Keeps the ResourceClaimTemplates of shares exactly as long as somebody refers to them.
 //
-//   - One that a Pod or a workload refers to and that is missing, or was made for another fleet,
-//     is made (again). A Pod that waits for one is seen at once, workloads are read at intervals.
-//   - One of ours that nobody has referred to for an hour is deleted.
-//   - Claims that Kubernetes has made from one, and that wait without what it names now, are made
-//     anew (claim_renewer.h).
+//   - A template that a Pod or a workload refers to and that is missing, or was made for another
+//     fleet, is created (again). Waiting Pods are seen at once, workloads are read at intervals.
+//   - Our template that nobody has referred to for an hour is deleted.
+//   - Waiting claims without what their template now names are replaced (claim_renewer.h).
 //
-// When a template was used last is kept in memory. In an annotation it would cost a write for each
-// Pod that ends; this way a change of the leader keeps an unused template for an hour more, which
-// harms nobody.
+// The time of last use is kept in memory: an annotation would cost a write for each Pod that ends.
+// So a change of leader only keeps an unused template an hour longer.
 //
 // Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
 
@@ -34,7 +32,7 @@ class TemplateCollector : public Worker {
   struct Options {
     admission::ClaimOptions claim = {};
     std::chrono::milliseconds unused = std::chrono::hours(1);
-    // Between two looks at all workloads.
+    // Time between two reads of all workloads.
     std::chrono::milliseconds look = std::chrono::minutes(5);
   };
 
@@ -47,7 +45,7 @@ class TemplateCollector : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  // Of templates, each with the claims that were made from it and wait.
+  // By template: its uses, with the waiting claims made from it.
   using Uses = std::map<cluster::ObjectKey, std::set<TemplateUse>>;
 
   Result<WorkQueue::Next> visit(const std::string& turn, const std::stop_token& stop);
@@ -60,11 +58,11 @@ class TemplateCollector : public Worker {
   FleetWatch& fleet_;
   ShareTemplates& templates_;
   const Options options_;
-  // When a template was in use last, or was first seen; of the queue's thread alone.
+  // When a template was last used, or first seen; used by the queue's thread only.
   std::map<cluster::ObjectKey, std::chrono::steady_clock::time_point> used_;
-  ClaimRenewer renewer_;  // of the queue's thread alone
+  ClaimRenewer renewer_;  // used by the queue's thread only
   WorkQueue queue_;
-  Watch pods_;  // last: its thread asks the queue
+  Watch pods_;  // last: its thread uses the queue
 };
 
 std::optional<WorkerPlan> plan_template_collector(const config::ControllerOptions& options);

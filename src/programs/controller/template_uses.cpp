@@ -23,7 +23,7 @@ std::string text_at(json::View object, std::string_view key) {
   return found ? found->as_string().value_or("") : "";
 }
 
-// The claims that Kubernetes made for a Pod that waits for a node, by their names in the Pod.
+// The claims that Kubernetes made for a Pod without a node, by their names in the Pod.
 std::map<std::string, std::string> waiting_claims(json::View object) {
   std::map<std::string, std::string> claims;
   const auto node = object.at({"spec", "nodeName"});
@@ -42,7 +42,7 @@ std::map<std::string, std::string> waiting_claims(json::View object) {
 }  // namespace
 
 std::set<TemplateUse> used_templates(std::string_view object) {
-  // Most objects of a cluster have nothing of ours, and need not be read.
+  // Most of a cluster's objects have nothing of ours and need no parsing.
   if (object.find(admission::kOurPrefix) == std::string_view::npos) return {};
   const auto root = json::parse(object);
   if (!root || has_pod_ended(*root)) return {};

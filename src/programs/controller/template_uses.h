@@ -1,5 +1,5 @@
 #pragma once
-// Which of our ResourceClaimTemplates a Pod, or a workload's Pod template, is claimed from. Pure.
+// Which of our ResourceClaimTemplates a Pod, or a workload's Pod template, uses. Pure.
 
 #include <compare>
 #include <set>
@@ -9,9 +9,8 @@
 namespace tranche::controller {
 
 struct TemplateUse {
-  std::string name;  // of the template: one that admission/template_name.h gives
-  // Of a Pod that no node has yet: the ResourceClaim that was made from it, and for whom; else
-  // empty.
+  std::string name;  // of the template (admission/template_name.h)
+  // For a Pod without a node: the ResourceClaim made from the template, and its Pod; else empty.
   std::string claim;
   std::string pod_claim;  // its name in the Pod
   std::string pod;
@@ -19,10 +18,10 @@ struct TemplateUse {
   auto operator<=>(const TemplateUse&) const = default;
 };
 
-// None for a Pod that has ended, and for what cannot be read.
+// Empty for a Pod that has ended, and for an unreadable object.
 std::set<TemplateUse> used_templates(std::string_view object);
 
-// The same as one text, a use a line: what a watch keeps of a Pod.
+// The same as one text, a use on each line: what a watch keeps of a Pod.
 std::string used_templates_text(const std::string& object);
 std::set<TemplateUse> uses_of(std::string_view text);
 

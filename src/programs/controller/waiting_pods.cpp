@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::seconds kLongestWaitingCall{20};
 constexpr const char* kUnbound = "spec.nodeName=,status.phase=Pending";
 
-// A Pod that concerns no explainer is kept without its text.
+// Of a Pod that concerns no explainer, no text is kept.
 Reduction concerned(const std::vector<Explainer>& explainers) {
   Reduction reduction{.name = "concerned:", .make = {}};
   for (const auto& one : explainers) reduction.name += ' ' + one.topic;
@@ -37,7 +37,7 @@ cluster::WallTime made_at(const std::string& pod) {
       .value_or(cluster::WallTime());
 }
 
-// The Event is of the time when the Pod was made, so another controller tells the same one.
+// The Event has the Pod's creation time, so another controller records the same one.
 cluster::StandingEvent event_of(const cluster::Object& pod, const char* reason, std::string note) {
   return {.event = {.regarding = {.api_version = "v1",
                                   .kind = "Pod",
@@ -76,7 +76,7 @@ std::optional<std::string> WaitingPods::trouble() const { return trouble_of({&po
 
 Result<WorkQueue::Next> WaitingPods::visit(Topic& topic, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto call, context_.call_while_leading(kLongestWaitingCall, stop));
-  // From the API server's own cache: it is read often, and seconds old is good enough.
+  // From the API server's cache: it is read often, and a few seconds old is good enough.
   const auto list_nodes = [&] {
     return cluster::list_of(context_.objects, cluster::kNode, {.not_before = "0"},
                             cluster::parse_node, call);

@@ -1,10 +1,10 @@
 #pragma once
-// Tells Pods that wait for GPUs why, where that can be seen: an Event of the Pod says the reason
-// and what to do. Each explainer knows one reason (gate_explainer.h, mig_explainer.h). One that
-// fails keeps no other from its Pods.
+// Explains to Pods why they wait for GPUs, by an Event with the reason and what to do. Each
+// explainer knows one reason (gate_explainer.h, mig_explainer.h). If one fails, the others still
+// work.
 //
-// Pods that are bound to no node are watched, once for all explainers. Works over the port
-// cluster::Objects, on a thread of its own and that of the watch. The destructor stops it.
+// Pods bound to no node are watched once for all explainers. Works over the port cluster::Objects,
+// on its own thread and the watch's. The destructor stops it.
 
 #include <chrono>
 #include <map>
@@ -23,7 +23,7 @@ class WaitingPods : public Worker {
  public:
   struct Options {
     std::vector<Explainer> explainers;
-    std::chrono::milliseconds look = std::chrono::seconds(10);  // time between two looks
+    std::chrono::milliseconds look = std::chrono::seconds(10);  // time between two visits
   };
 
   WaitingPods(const WorkerContext& context, Options options);
@@ -33,7 +33,7 @@ class WaitingPods : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  // An explainer, and what it has told.
+  // An explainer, and its Events.
   struct Topic {
     Explainer explainer;
     cluster::StandingEvents events;
@@ -48,7 +48,7 @@ class WaitingPods : public Worker {
   WorkQueue queue_;  // of topics; last: its thread uses the others
 };
 
-// Feature gates are explained where shares are claimed, MIG where its layouts are changed.
+// Feature gates are explained where shares are served, MIG where layouts are changed.
 std::optional<WorkerPlan> plan_waiting_pods(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-// Says "red" of the Pods that have the word in their text.
+// Explains the Pods with "red" in their JSON.
 Explainer red() {
   return {.purpose = "telling of red",
           .topic = "red Pods",
@@ -29,7 +29,7 @@ Explainer red() {
               -> Result<Explainer::Notes> { return Explainer::Notes(pods.size(), "it is red"); }};
 }
 
-// Needs the Nodes for it.
+// The same for "blue", after listing the Nodes.
 Explainer blue() {
   return {.purpose = "telling of blue",
           .topic = "blue Pods",

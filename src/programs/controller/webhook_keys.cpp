@@ -11,10 +11,10 @@ using http::KeyPair;
 using http::WallTime;
 using std::chrono::milliseconds;
 
-// A certificate counts from a little before now: the clocks of API servers may be behind.
+// A certificate is valid from a little before now: API servers' clocks may be behind.
 constexpr std::chrono::minutes kClocksDiffer{5};
 constexpr int kAuthorityLives = 4;
-// An authority in the bundle of which nobody knows the key any more: enough of them.
+// Limits the bundle's authorities whose key is lost.
 constexpr std::size_t kMostAuthorities = 4;
 
 http::Validity valid(WallTime now, milliseconds life) {
@@ -31,7 +31,7 @@ class Keys {
   Result<std::optional<WebhookKeyChange>> next(bool published) {
     if (keys_ == WebhookKeys{}) return anew("the webhook has its first certificate");
     if (const auto flaw = flaw_of_authority(); !flaw.empty()) {
-      // What is served is good, and goes on until the successor is known.
+      // The served certificate is good, and stays until the successor is known.
       if (flaw_of_certificate().empty()) {
         return damaged(with_successor(flaw + ": a new authority"));
       }
@@ -61,7 +61,7 @@ class Keys {
     return step;
   }
 
-  // What is wrong with it so that it cannot sign or not be trusted; empty: nothing.
+  // Why the authority cannot sign or is not trusted; empty: it is fine.
   std::string flaw_of_authority() const {
     if (authorities_.empty()) return "ca.crt holds no certificates";
     if (!http::is_key_of(keys_.authority_key, authorities_.front())) {
@@ -90,8 +90,8 @@ class Keys {
     const auto validity = http::validity_of(certificate);
     return !validity || validity->end <= now_;
   }
-  // A third of its life is left, or less. One that was made for another life than that of the rules
-  // of today is measured by these.
+  // A third of its life is left, or less. If it was made with a longer life, the current rules'
+  // life counts.
   bool is_old(const std::string& certificate, milliseconds life) const {
     const auto validity = http::validity_of(certificate);
     return !validity || validity->end - now_ <= life / 3 || age(certificate) >= life * 2 / 3;
@@ -101,11 +101,11 @@ class Keys {
     if (!validity) return {};
     return std::chrono::duration_cast<milliseconds>(now_ - validity->begin - kClocksDiffer);
   }
-  // How long API servers may take to learn of a bundle.
+  // How long API servers may take to read a new bundle.
   milliseconds settling() const {
     return std::min<milliseconds>(rules_.life / 6, std::chrono::minutes(2));
   }
-  // How long a replica may go on with an old certificate.
+  // How long a replica may serve an old certificate.
   milliseconds retiring() const {
     return std::min<milliseconds>(rules_.life / 6, std::chrono::hours(1));
   }
@@ -114,13 +114,13 @@ class Keys {
     return http::make_authority("tranche webhook CA", valid(now_, kAuthorityLives * rules_.life));
   }
   Result<KeyPair> made_certificate(const KeyPair& authority) const {
-    // Not longer than its authority.
+    // Must not outlive its authority.
     ASSIGN_OR_RETURN(const auto limit, http::validity_of(authority.certificate));
     auto validity = valid(now_, rules_.life);
     validity.end = std::min(validity.end, limit.end);
     return http::make_server_certificate(authority, rules_.hosts, validity);
   }
-  // `newest` and what is still good of the others.
+  // `newest` and the still valid others.
   std::string bundle(const std::string& newest) const {
     std::string text = newest;
     std::size_t count = 1;

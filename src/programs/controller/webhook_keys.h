@@ -1,17 +1,17 @@
 #pragma once
-// The certificates of the webhook, and when which of them is made anew. Pure but for the randomness
-// of keys: what is to be done follows from what there is and from the time.
+// The webhook's certificates, and when each is renewed. The next step follows from the present keys
+// and the time. Pure but for random keys.
 //
-// Nobody may be refused while they change. API servers trust all authorities of the bundle, and
-// replicas serve whatever the Secret holds. So:
+// No call may fail during a rotation. API servers trust all authorities of the bundle, and replicas
+// serve whatever the Secret holds. So:
 //
-//   1. An authority that has had two thirds of its life gets a successor, which goes in front of it
-//      into the bundle. The certificate that is served stays.
-//   2. When API servers have had the bundle for a while, the successor signs a new certificate.
-//   3. When replicas have had that for a while, the old authority leaves the bundle.
+//   1. After two thirds of its life an authority gets a successor, which goes in front of it
+//      into the bundle. The served certificate stays.
+//   2. When API servers have had time to read the bundle, the successor signs a new certificate.
+//   3. When replicas have had time to serve that, the old authority leaves the bundle.
 //
-// A certificate that has had two thirds of its own life is replaced in between, by the authority
-// that stands in front.
+// Independently, after two thirds of its own life a certificate is replaced, signed by the
+// authority in front.
 
 #include <chrono>
 #include <optional>
@@ -40,16 +40,16 @@ struct WebhookKeyRules {
 struct WebhookKeyChange {
   WebhookKeys keys;
   std::string what;         // for the log: "a new certificate is served"
-  bool is_damaged = false;  // what there was could not be used, and `what` says why
+  bool is_damaged = false;  // the present keys were unusable; `what` says why
 };
 
-// The next step, if one is due. `published`: API servers have been told of keys.authorities.
-// kInternal: OpenSSL makes no key.
+// The next step, if one is due. `published`: API servers have received keys.authorities. kInternal:
+// OpenSSL cannot create a key.
 Result<std::optional<WebhookKeyChange>> next_keys(const WebhookKeys& keys,
                                                   const WebhookKeyRules& rules, http::WallTime now,
                                                   bool published);
 
-// How often to ask for the next step.
+// How often to call next_keys().
 std::chrono::milliseconds look_at_keys_every(const WebhookKeyRules& rules);
 
 }  // namespace tranche::controller

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 const WallTime kBegin = WallTime(1'790'000'000s);
 const WebhookKeyRules kRules{.hosts = {"webhook.tranche.svc"}, .life = 2160h};
 
-// What stands after every step that is due at that time, with API servers that follow.
+// The keys after every step that is due at that time, with API servers up to date.
 WebhookKeys settled(WebhookKeys keys, WallTime now, std::vector<std::string>* said = nullptr) {
   for (int i = 0; i < 9; ++i) {
     const auto change = next_keys(keys, kRules, now, true);
@@ -62,11 +62,11 @@ TEST(WebhookKeys, ACertificateIsReplacedAfterTwoThirdsOfItsLife) {
 TEST(WebhookKeys, SomethingTrustedIsAlwaysServed) {
   const WebhookKeyRules rules{.hosts = kRules.hosts, .life = 30h};
   auto keys = (*next_keys({}, rules, kBegin, false))->keys;
-  auto served = keys;   // by the replica that is the last to hear of it
-  auto trusted = keys;  // by the API server that is
+  auto served = keys;   // by the slowest replica
+  auto trusted = keys;  // by the slowest API server
   std::size_t most = 0;
   for (auto now = kBegin; now < kBegin + 30h * 6; now += 1h) {
-    // Whatever any replica serves, any API server trusts.
+    // Every API server trusts what any replica serves.
     ASSERT_TRUE(std::ranges::any_of(
         *http::split_certificates(trusted.authorities),
         [&](const auto& one) { return http::is_signed_by(served.certificate, one); }));
@@ -88,10 +88,10 @@ TEST(WebhookKeys, SomethingTrustedIsAlwaysServed) {
 TEST(WebhookKeys, ASuccessorSignsOnlyWhenItIsKnown) {
   const auto first = settled({}, kBegin);
   const auto due = kBegin + 2160h * 4 * 2 / 3 + 1h;
-  // The certificate has its own turns before; here it is as old as the authority.
+  // The certificate would be replaced earlier; here it is as old as the authority.
   auto change = next_keys(first, kRules, due, true);
   ASSERT_TRUE(change && *change);
-  EXPECT_TRUE((*change)->is_damaged);  // it has expired meanwhile
+  EXPECT_TRUE((*change)->is_damaged);  // it has expired since
   auto keys = (*change)->keys;
   change = next_keys(keys, kRules, due, true);
   ASSERT_TRUE(change && *change);

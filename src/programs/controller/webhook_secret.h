@@ -1,6 +1,6 @@
 #pragma once
-// The Secret that holds the webhook's keys, and the webhook configurations that tell API servers
-// whom to trust: their texts, read and written. Pure.
+// The Secret with the webhook's keys, and the webhook configurations with the CA bundle: their
+// texts, read and written. Pure.
 
 #include <optional>
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace tranche::controller {
 
-// What is missing or no base64 reads as empty: whoever uses it sees that.
+// A field that is missing or not base64 reads as empty.
 WebhookKeys keys_of(const cluster::Object& secret);
 
-// A merge patch that holds only while the Secret is as it was read.
+// A merge patch that applies only to the Secret as it was read.
 std::string patch_of(const cluster::Object& secret, const WebhookKeys& keys);
 
-// A JSON patch that has each webhook of the configuration trust `authorities`; nullopt: each does.
-// It holds only while the webhooks have these names in this order. kInvalidArgument: the text is no
-// such configuration.
+// A JSON patch that makes each webhook of the configuration trust `authorities`; nullopt: each
+// does. It applies only while the webhooks have these names in this order. kInvalidArgument: the
+// text is no such configuration.
 Result<std::optional<std::string>> trust_patch(const cluster::Object& configuration,
                                                const std::string& authorities);
 

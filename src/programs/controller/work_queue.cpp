@@ -44,7 +44,7 @@ void WorkQueue::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// The name that is due; nullopt: stop.
+// The next due name; nullopt: stop.
 std::optional<std::string> WorkQueue::wait(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
@@ -76,10 +76,10 @@ std::optional<std::string> WorkQueue::wait(const std::stop_token& stop) {
 void WorkQueue::settle(const std::string& name, const Result<Next>& result) {
   const std::scoped_lock lock(mutex_);
   const auto found = turns_.find(name);
-  // Nobody wants the name any more, so how its visit ended does not matter.
+  // Forgotten, so the visit's outcome does not matter.
   if (found == turns_.end()) return;
   auto& turn = found->second;
-  // What was visited is not what is asked for now.
+  // The visit was of an older state than is asked for now.
   if (!result && turn.anew) return;
   if (!result) {
     complain(name, result.error());

@@ -1,11 +1,10 @@
 #pragma once
-// A queue of names (of Nodes, of Pods, of whatever a worker looks after) and one thread that works
-// on them, one name at a time. A name is due soon after somebody asked for it, and again after the
-// time that its last visit returned.
+// A queue of names (of Nodes, of Pods, ...) and one thread that visits them, one at a time. A name
+// is due soon after ask(), and again after the time that its last visit returned.
 //
-// After a failure the name waits (1 s, 2 s, ... up to 30 s) before the next visit. Asking does not
-// shorten that wait: an object that changes every few seconds must not cause a stream of attempts.
-// A failure is logged once until its text changes.
+// After a failure a name waits (1 s, 2 s, ... up to 30 s) before the next visit. ask() does not
+// shorten this: an object that changes every few seconds must not cause a stream of attempts. A
+// failure is logged once until its text changes.
 
 #include <chrono>
 #include <condition_variable>
@@ -26,12 +25,11 @@ namespace tranche::controller {
 
 class WorkQueue {
  public:
-  // When the name is due again; nullopt: when somebody asks.
+  // When the name is due again; nullopt: at the next ask().
   using Next = std::optional<std::chrono::milliseconds>;
   // May block for seconds, but must end soon after a stop request.
   using Visit = std::function<Result<Next>(const std::string& name, const std::stop_token& stop)>;
-  // What the log says of a failure: the name and the error, or the error alone and how long the
-  // waits are.
+  // What the log has of a failure: the name and the error, or the error and how long the waits are.
   enum class Complaint { kWithName, kWithWaits };
 
   // `log` outlives the queue.
@@ -40,25 +38,24 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // Starts the visits. Called once, when all that they use has been made; names that were asked for
-  // before are not lost.
+  // Starts the visits. Call it once, when all that they use exists; earlier calls of ask() count.
   void begin();
   // The following are thread-safe.
   void ask(const std::string& name);
-  // Like ask(), but after a failure too the name is due at once, and its waits begin anew. For a
-  // name that changes seldom.
+  // Like ask(), but also due at once after a failure, and the waits start again from 1 s. For a
+  // name that seldom changes.
   void ask_at_once(const std::string& name);
-  // Nobody wants the name any more. A visit under way ends as usual.
+  // Removes the name. A running visit ends as usual.
   void forget(const std::string& name);
-  // Ends the visits, and waits for the one under way. Later calls have no effect.
+  // Stops the visits and waits for a running one. Later calls have no effect.
   void stop();
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Turn {
-    std::optional<Clock::time_point> due;  // nullopt: nobody asks
+    std::optional<Clock::time_point> due;  // nullopt: not asked for
     bool asked = false;                    // since the visit began
-    bool anew = false;                     // since the visit began, by ask_at_once()
+    bool anew = false;                     // the same, by ask_at_once()
     Backoff backoff;
   };
 

@@ -115,7 +115,7 @@ TEST_F(WorkQueueTest, WhoAsksAtOnceWaitsForNoFailure) {
   EXPECT_EQ(log_.count("away; trying again until it works (every 3600000 to 7200000 ms)"), 1);
 }
 
-// The failure of the visit under way is of what was there before.
+// The running visit's failure is of the older state.
 TEST_F(WorkQueueTest, WhoAsksAtOnceDuringAVisitIsVisitedAfterIt) {
   std::atomic<int> attempts = 0;
   std::atomic<bool> may_end = false;

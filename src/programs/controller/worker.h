@@ -1,8 +1,7 @@
 #pragma once
-// A worker is one part of the controller's work. It begins when it is made and ends when it is
-// destroyed. Each one stands in a pair of files of its own and in one
-// line of run.cpp: a function that gives its WorkerPlan, or nullopt where the options do not ask
-// for it. WorkerSet starts and ends the workers.
+// A worker is one part of the controller's work. It starts when constructed and ends when
+// destroyed. Each has its own pair of files, and in run.cpp a function that returns its WorkerPlan,
+// or nullopt if the options do not enable it. WorkerSet starts and ends the workers.
 
 #include <chrono>
 #include <functional>
@@ -31,8 +30,7 @@ namespace tranche::controller {
 class Worker {
  public:
   virtual ~Worker() = default;
-  // Why the worker cannot work at the moment; nullopt: it can. Called from another thread than the
-  // worker's.
+  // Why the worker cannot work at the moment; nullopt: it can. Thread-safe.
   virtual std::optional<std::string> trouble() const = 0;
 };
 
@@ -45,13 +43,13 @@ struct WorkerContext {
   const Log& log;
   SharedWatches& watches;
   std::string instance = {};  // the Events' reporting instance: this Pod's name
-  // How much longer the worker may write. Nothing is begun when the time is over. Empty: for ever.
+  // How much longer the worker may write. At zero nothing is begun. Empty: for ever.
   std::function<std::chrono::milliseconds()> time_left = {};
   Backoff backoff = {};      // between attempts of a worker's queue
   Shares* shares = nullptr;  // null: no shares of GPUs are served
 
-  // A call that ends after `longest`, or when the worker may no longer write. kUnavailable: the
-  // time is over.
+  // A call that ends after `longest`, or when the worker may no longer write. kUnavailable: that
+  // time has come.
   Result<cluster::Call> call_while_leading(std::chrono::milliseconds longest,
                                            const std::stop_token& stop) const;
   // For the Events of one worker.
@@ -61,13 +59,13 @@ struct WorkerContext {
 
 struct WorkerPlan {
   std::string name;
-  // Whether two controllers that do this work at once would overwrite each other's results.
+  // Whether two controllers doing this work at once would overwrite each other's results.
   bool needs_leadership = true;
   std::vector<std::string> purposes;  // for the log, when the process starts: a line for each
   std::function<std::unique_ptr<Worker>(const WorkerContext&)> start;
 };
 
-// WorkerPlan::start of a worker that is made of the context and its options.
+// WorkerPlan::start of a worker that is constructed from the context and its options.
 template <class OneWorker>
 auto starter(typename OneWorker::Options options) {
   return [options = std::move(options)](const WorkerContext& context) -> std::unique_ptr<Worker> {

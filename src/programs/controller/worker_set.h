@@ -1,6 +1,6 @@
 #pragma once
 // The workers of this process. Those that need no leadership run as long as the set lives, the
-// others while this process leads. The destructor ends them, the one that began last first.
+// others while this process leads. The destructor ends them in reverse order.
 //
 // Used by one thread.
 
@@ -15,14 +15,14 @@ namespace tranche::controller {
 
 class WorkerSet {
  public:
-  // Starts the workers that need no leadership. These may write for ever, whatever `context` says.
+  // Starts the workers that need no leadership. `context.time_left` does not limit these.
   WorkerSet(std::vector<WorkerPlan> plans, WorkerContext context);
   ~WorkerSet();
   WorkerSet(const WorkerSet&) = delete;
   WorkerSet& operator=(const WorkerSet&) = delete;
 
-  // Called at intervals. Starts or ends the workers that need leadership, and logs for developers
-  // whose trouble has changed.
+  // Call it at intervals. Starts or ends the workers that need leadership, and logs, at debug
+  // level, whose trouble has changed.
   void follow(bool leads);
 
   struct Health {

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Lines = std::vector<std::string>;
 
-// Notes when it begins and ends, and how long it might write.
+// Records its start, its end, and how long it may write.
 class TestWorker final : public Worker {
  public:
   TestWorker(std::string name, const WorkerContext& context, Lines& happened)
@@ -112,7 +112,7 @@ TEST_F(WorkerSetTest, WithoutWorkersNothingHappens) {
   EXPECT_THAT(workers.health(), IsEmpty());
 }
 
-// Those that there are.
+// The real workers.
 TEST_F(WorkerSetTest, ThePolicyAndTheEvictionsWork) {
   const config::ControllerOptions options{
       .ns = "gpu", .config_map_out = "out", .evict_unregistered = true};
