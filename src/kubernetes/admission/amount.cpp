@@ -15,9 +15,9 @@ namespace tranche::admission {
 namespace {
 
 constexpr std::size_t kLongestNumber = 64;
-constexpr int kHighestExponent = 100;  // as parse_quantity() has it
+constexpr int kHighestExponent = 100;  // as in parse_quantity()
 
-// 0.digits * 10^point, with a first digit that is not 0; no digits: zero.
+// 0.digits * 10^point; the first digit is not 0. No digits: zero.
 struct Decimal {
   bool negative = false;
   std::string digits;
@@ -32,8 +32,7 @@ struct Decimal {
   }
 };
 
-// What a suffix of Kubernetes' multiplies with, as a power of ten; nullopt: a power of two, or none
-// of theirs.
+// A decimal suffix's power of ten; nullopt: a power of two, or not a Kubernetes suffix.
 std::optional<int> power_of(std::string_view suffix) {
   constexpr std::array kPowers = {std::pair{"", 0},   std::pair{"n", -9}, std::pair{"u", -6},
                                   std::pair{"m", -3}, std::pair{"k", 3},  std::pair{"M", 6},
@@ -50,7 +49,7 @@ std::optional<int> power_of(std::string_view suffix) {
   return std::abs(power) <= kHighestExponent ? std::optional(power) : std::nullopt;
 }
 
-// `text` is a quantity.
+// `text` must be a valid quantity.
 std::optional<Decimal> decimal_of(std::string_view text) {
   Decimal value;
   value.negative = text.starts_with('-');
@@ -78,7 +77,7 @@ std::unexpected<Error> refuse_number(std::string_view text, std::string_view why
               std::move(hint));
 }
 
-// The steps beside a number from 0 to 1 that is none.
+// The nearest steps to a number between 0 and 1 that is not a step.
 std::string steps_beside(const Decimal& value) {
   const int below = 10 * value.digit(1) + value.digit(2);
   if (below == 0) return "write 0.01 or more";

@@ -1,6 +1,6 @@
 #pragma once
-// Gives names to a Pod's claims: DNS labels that no claim of the user has. The same Pod always gets
-// the same names, and a claim that we made before keeps its own.
+// Names a Pod's claims: DNS labels that no claim of the user has. The same Pod always gets the same
+// names, and an existing claim of ours keeps its name.
 
 #include <set>
 #include <string>
@@ -16,12 +16,12 @@ class ClaimNames {
   // Refers to `past`.
   ClaimNames(const PodParts& pod, const Past& past);
 
-  // The container keeps the claim that it has.
+  // The container keeps its claim.
   void take_those_of(const Container& container);
-  // The containers do not, after all.
+  // Undoes take_those_of() for these containers.
   void give_back(const std::vector<std::string>& containers);
-  // "tranche-gpu-<container>" for one owner, "tranche-gpu" for several; with a number behind it
-  // where that is another's.
+  // "tranche-gpu-<container>" for one owner, "tranche-gpu" for several; numbered if the name is
+  // taken.
   std::string name_for(const std::vector<std::string>& owners);
 
  private:

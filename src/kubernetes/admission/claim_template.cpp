@@ -16,7 +16,7 @@
 namespace tranche::admission {
 namespace {
 
-// The models by name, in the fleet's order; of equal names the smallest memory.
+// The models without duplicates, in the fleet's order; of equal names the smallest memory counts.
 std::vector<DraModel> distinct(const std::vector<DraModel>& models) {
   std::vector<DraModel> found;
   for (const auto& model : models) {

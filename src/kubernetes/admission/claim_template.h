@@ -1,22 +1,22 @@
 #pragma once
-// The ResourceClaimTemplate (resource.k8s.io/v1) from which a Pod's share of a GPU is claimed.
+// The ResourceClaimTemplate (resource.k8s.io/v1) of a Pod's share of a GPU. Pure.
 //
-// Capacity of memory is bytes, so half of a GPU is another claim on each model. The template has
-// one subrequest for each model of the fleet, and the scheduler takes the first that fits. A share
-// in bytes is the same on every model: one subrequest, without a selector. Always firstAvailable,
-// also where one would do: the request's form, and with it "gpu/l20" in the claim's status, does
-// not change when a model joins.
+// Memory capacity is in bytes, so half of a GPU is a different amount on each model. The template
+// has one subrequest for each model of the fleet, and the scheduler takes the first that fits. A
+// share in bytes is the same on every model: one subrequest, without a selector. It is
+// firstAvailable even then, so that the request's form, and "gpu/l20" in the claim's status, do not
+// change when a model joins.
 //
 //     requests:
 //     - name: gpu
 //       firstAvailable:
 //       - name: l20
 //         deviceClassName: gpu-share
-//         selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].productName ==
-//         ..."}}] capacity: {requests: {memory: 23034Mi, compute: "50"}}
+//         selectors: [{cel: {expression: device.attributes['gpu.nvidia.com'].productName == ...}}]
+//         capacity: {requests: {memory: 23034Mi, compute: "50"}}
 //
 // Several shares on one GPU are one claim with a request for each ("gpu-0", "gpu-1", ...) and a
-// constraint that all devices have the same uuid. Pure.
+// constraint that all devices have the same uuid.
 
 #include <cstddef>
 #include <string>
@@ -30,12 +30,12 @@
 
 namespace tranche::admission {
 
-// Of Kubernetes: subrequests of one request.
+// Kubernetes' limit of subrequests in one request.
 inline constexpr std::size_t kMostModels = 8;
 
 struct ClaimOptions {
-  std::string driver{kDefaultDraDriver};   // whose attributes are asked
-  std::string device_class = "gpu-share";  // that holds the GPUs of which shares are given
+  std::string driver{kDefaultDraDriver};   // whose attributes selectors read
+  std::string device_class = "gpu-share";  // of the GPUs that give shares
 };
 
 struct ClaimTemplate {
@@ -44,19 +44,20 @@ struct ClaimTemplate {
   bool operator==(const ClaimTemplate&) const = default;
 };
 
-// `shares`: one, or several that shall lie on one GPU; not empty.
-//   kInvalidArgument     they are more than one GPU, or so many have no name
-//   kFailedPrecondition  the fleet has no model that can give them; or more than kMostModels
+// `shares`: one, or several that must be on one GPU; not empty.
+//     kInvalidArgument     together more than one GPU, or too many for a name
+//     kFailedPrecondition  no model of the fleet can give them; or more than kMostModels
 Result<ClaimTemplate> claim_template(const std::vector<Share>& shares, const Fleet& fleet,
                                      const ClaimOptions& options);
 
 // The request of the claim that is share number `index` of `count`: "gpu", "gpu-1".
 std::string request_name(std::size_t index, std::size_t count);
 
-// The CEL expression by which a subrequest selects the model. kInvalidArgument: a name is no UTF-8.
+// The CEL expression with which a subrequest selects the model. kInvalidArgument: a name is not
+// UTF-8.
 Result<std::string> model_expression(const DraModel& model, const ClaimOptions& options);
 
-// 'text' as a string in CEL. kInvalidArgument: it is no UTF-8.
+// `text` as a CEL string. kInvalidArgument: it is not UTF-8.
 Result<std::string> cel_string(std::string_view text);
 
 // A DNS label for the product: "NVIDIA L20" -> "l20", "Tesla T4" -> "t4". Never empty.

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kResources = {"nvidia.com/gpu", "nvidia.com/gpu.shared"};
 constexpr int kWhole = 1000;  // permille
-// More replicas of a GPU than this are no number that somebody meant.
+// More replicas of a GPU are a mistake.
 constexpr int kMostReplicas = 1000;
 
-// 0: the device does not say.
+// 0: not published.
 Bytes total_of(const cluster::SliceDevice& device) {
   const auto found = device.attributes.find(std::string(cluster::kTotalMemoryAttribute));
   const auto* mib =
@@ -49,7 +49,7 @@ bool is_mig(const cluster::Node& node) {
              std::string::npos;
 }
 
-// Of a GPU that is not shared, and where nobody says: the whole of it.
+// The whole GPU if it is not shared, or if the label is missing.
 int permille_of(const cluster::Node& node) {
   const auto& text = cluster::value_of(node.labels, "nvidia.com/gpu.replicas");
   int replicas = 1;

@@ -33,7 +33,8 @@ TEST(FleetOf, ModelsOfOurDriverSmallOnesFirst) {
                                   DraModel{"NVIDIA L20", Bytes::from_mib(46068)}));
 }
 
-// Of a model the least counts, and an agent that does not tell the whole tells of no more.
+// A model's least amounts count, and an agent that does not publish the total has no more than
+// that.
 TEST(FleetOf, WhatAModelHasTogetherWithWhatItsDriverKeeps) {
   const auto with_total = [](const std::string& product, std::uint64_t mib, std::int64_t total) {
     auto made = device(product, mib);

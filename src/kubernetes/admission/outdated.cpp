@@ -14,8 +14,8 @@ namespace {
 
 using json::Fields;
 
-// What an alternative selects by, and how much it takes: the API server adds defaults to the rest,
-// and writes quantities in its own form.
+// An alternative's selectors and amounts. Parsed, because the API server adds defaults to the rest
+// and normalizes quantities.
 using Alternative = std::tuple<std::set<std::string>, std::int64_t, std::int64_t>;
 using Alternatives = std::map<std::string, std::set<Alternative>>;  // by request
 
@@ -32,7 +32,7 @@ Alternative read_alternative(const Fields& one) {
   return {std::move(expressions), amount_at(amounts, "memory"), amount_at(amounts, "compute")};
 }
 
-// `spec`: of a claim.
+// `spec`: a claim's.
 Alternatives alternatives_of(const Fields& spec) {
   Alternatives found;
   for (const auto& request : spec.object("devices").list("requests")) {

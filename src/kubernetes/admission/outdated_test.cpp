@@ -19,7 +19,7 @@ ClaimTemplate made(const std::vector<DraModel>& models, const std::vector<Share>
   return claim_template(shares, {.dra_models = models, .replicas = {}}, {}).value();
 }
 
-// As Kubernetes makes it from the template, with the API server's defaults.
+// The claim as Kubernetes makes it, with the API server's defaults.
 json claim_from(const ClaimTemplate& source) {
   json claim = json::parse(source.json)["spec"];
   claim["metadata"]["ownerReferences"] = {

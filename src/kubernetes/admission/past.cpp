@@ -32,7 +32,7 @@ bool has_one(const Container& container, const char* which, const std::string& r
   return amount && *amount == Amount{.whole = 1};
 }
 
-// The share of the claim's request called `request`.
+// The share of the claim's request `request`.
 std::optional<Share> share_in(const std::vector<Share>& shares, const std::string& request) {
   if (shares.size() == 1) return shares.front();
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -127,7 +127,7 @@ bool Past::is_beyond_manifest(const Container& container, const std::string& res
          !written->second->resources.at({"requests", resource});
 }
 
-// The manifest has asked for something, and asks for something else now.
+// The container's request in the manifest has changed.
 bool Past::is_taken_out(const std::string& container) const {
   const auto before = before_.find(container);
   if (!has_both_ || before == before_.end()) return false;

@@ -1,11 +1,11 @@
 #pragma once
-// What an earlier rewrite left in a Pod. Nothing that the record says is believed by itself:
+// What an earlier rewrite left in a Pod. The record alone is never trusted:
 //
-//   - A claim is ours by its form: its name is tranche-gpu or begins tranche-gpu-, and it is made
-//     from a template with one of our names. The record is not asked, because it may be lost: who
-//     takes the last annotation out of a manifest has kubectl remove them all. A claim of the
-//     user's own from such a template is not touched under any other name.
-//   - A replica is ours if the record names it and the container has one.
+//   - A claim is ours by its form: its name is tranche-gpu or begins with tranche-gpu-, and its
+//     template     has one of our names. The record does not count, because it may be lost: if a
+//     manifest's last     annotation is removed, kubectl removes them all. A user's claim of
+//     another name is never touched,     even with such a template.
+//   - A replica is ours if the record names it and the container has exactly one.
 //
 // Pure; refers to the Pod.
 
@@ -20,8 +20,8 @@
 
 namespace tranche::admission {
 
-// What kubectl applied last, as the object says: now, and before the change that is to be admitted.
-// nullopt: it is not known.
+// The manifests that kubectl applied last, by the object's annotation: now, and before the change
+// under review. nullopt: unknown.
 struct Manifests {
   std::optional<PodParts> now;
   std::optional<PodParts> before;
@@ -32,24 +32,25 @@ class Past {
   // Refers to both.
   Past(const PodParts& pod, const Manifests& manifests);
 
-  // The annotation is there, and no record can be read from it.
+  // The annotation exists but has no readable record.
   bool is_unreadable() const { return is_unreadable_; }
-  // Of a container that uses our claim and has no record: what its claim tells. nullptr: nothing.
+  // The container's record; for one that uses our claim without a record, derived from the claim.
+  // null: none.
   const Record* record_of(const std::string& container) const;
-  // Whether the container has what its record says, and asks for nothing else.
+  // Whether the container has what its record says, and requests nothing else.
   bool is_settled(const Container& container, const Ask& ask) const;
 
   bool is_our_claim(const std::string& name) const { return shares_.contains(name); }
-  // Whether one of the resource is what an earlier rewrite put into the container.
+  // Whether an earlier rewrite put the resource into the container.
   bool is_our_resource(const Container& container, const std::string& resource) const;
-  // Whether the manifest is known, and does not ask the resource for the container.
+  // Whether the manifest is known, and does not request the resource for the container.
   bool is_beyond_manifest(const Container& container, const std::string& resource) const;
   // Our claims in the Pod's spec.
   const std::map<std::string, std::vector<Share>>& claims() const { return shares_; }
-  // The share that a container has of our claim; nullopt: it has none.
+  // The container's share by our claim; nullopt: it has none.
   std::optional<Share> settled_share(const Container& container) const;
 
-  // What the container asks, or what its record says that it had asked.
+  // What the container requests, or by its record had requested.
   std::string original_of(const Container& container) const;
 
  private:

@@ -48,7 +48,7 @@ void object_difference(const std::string& pointer, json::View now, json::View wa
   }
 }
 
-// The places of `now` whose removal leaves `wanted`; nullopt: more than that differs.
+// The indices of `now` whose removal leaves `wanted`; nullopt: there are other differences.
 std::optional<std::vector<std::size_t>> removed(const std::vector<json::View>& now,
                                                 const std::vector<json::View>& wanted) {
   std::vector<std::size_t> places;
@@ -75,7 +75,7 @@ void list_difference(const std::string& pointer, json::View now, json::View want
       put("add", pointer + "/-", after[i], operations);
     }
   } else if (const auto places = removed(before, after)) {
-    // From the end, so that places before stay what they are.
+    // From the end, so that earlier indices stay valid.
     for (const auto place : std::views::reverse(*places)) {
       operations.push_back(operation("remove", fmt::format("{}/{}", pointer, place)));
     }

@@ -1,7 +1,6 @@
 #pragma once
-// A JSON patch (RFC 6902) that makes one JSON value out of another. The values say what shall be;
-// the patch is what differs, no more. So nothing here, and nothing that asks for a patch, can
-// forget an operation.
+// The JSON patch (RFC 6902) from one JSON value to another. Computed from both values, so no caller
+// can forget an operation.
 
 #include <optional>
 #include <string>
@@ -16,15 +15,15 @@ namespace tranche::admission {
 // "/" and the key, escaped: "/nvidia.com~1gpu".
 std::string pointer_step(std::string_view key);
 
-// Members by key, in the order of the text; of equal keys the last counts. Empty for no object.
+// Members by key, in the order of the text; of equal keys the last counts. Empty for a non-object.
 std::vector<json::Member> distinct_members(json::View object);
 
-// The same value: the order of members does not count; numbers are compared as they are written.
+// Equal regardless of the order of members; numbers are compared as written.
 bool same_value(json::View a, json::View b);
 
-// Appends to `operations` what makes `wanted` of `now` at `pointer`. nullopt: nothing stands there.
-// What is removed from a list, changed in it or appended to it is one operation for each element; a
-// list that differs in several of these ways is replaced.
+// Appends to `operations` what changes `now` at `pointer` into `wanted`. nullopt: absent. In a
+// list, removals, changes or additions are one operation for each element; a list with several of
+// these kinds of difference is replaced.
 void add_difference(const std::string& pointer, std::optional<json::View> now,
                     std::optional<json::View> wanted, json::Value& operations);
 

@@ -15,7 +15,7 @@
 namespace tranche::admission {
 namespace {
 
-// More shares in one Pod are a mistake. It bounds the work, too.
+// More shares in one Pod are a mistake. Also limits the work.
 constexpr std::size_t kMostShares = 128;
 
 using State = ContainerPlan::State;
@@ -108,8 +108,8 @@ class Planner {
 
   bool asks(std::size_t i) const { return shares_.contains(pod_.containers[i].name); }
 
-  // A Pod or Job that is there keeps what it has, whatever the fleet is now: its manifest can be
-  // applied again. False, with nothing done: it does not have what it asks.
+  // An existing Pod or Job keeps what it has, whatever the fleet is now: its manifest can be
+  // applied again. False, with nothing done: it does not have what it requests.
   bool stays_as_it_is() {
     for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
       if (asks(i) && !has_what_it_asks(pod_.containers[i])) return false;
@@ -161,8 +161,8 @@ class Planner {
     return {};
   }
 
-  // A replica that stands beside the fraction is from an earlier rewrite, or it is the user's: that
-  // one would be more than a share, or lost.
+  // A replica in addition to the fraction is from an earlier rewrite, or the user's. A user's
+  // replica would be more than a share, or lost.
   Result<void> find_replicas(std::size_t i) {
     const auto& container = pod_.containers[i];
     for (const auto& [resource, permille, enforced] : fleet_.replicas) {
@@ -181,7 +181,7 @@ class Planner {
     return {};
   }
 
-  // Claims are allocated by the scheduler. A Pod that it does not see waits for ever.
+  // Only the scheduler allocates claims: a Pod that names its node would wait for ever.
   Result<void> may_claim() const {
     if (!pod_.is_bound) return {};
     for (const auto& container : pod_.containers) {
@@ -196,7 +196,7 @@ class Planner {
     return {};
   }
 
-  // Who asks, and who is settled by a claim and lies beside them from now on.
+  // Requesting containers, and those settled by a claim that share the GPU from now on.
   std::vector<std::size_t> members_together() {
     std::vector<std::size_t> members;
     for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
@@ -274,7 +274,7 @@ class Planner {
         .gpu = past_.original_of(container), .claim = plan.claim, .resource = plan.resource};
   }
 
-  // The template of a claim that stays is needed too, and follows the fleet.
+  // The template of a kept claim is needed too, and follows the fleet.
   void keep(const Container& container, const Record& record) {
     if (record.claim.empty()) {
       if (!fleet_.dra_models.empty()) {
@@ -286,7 +286,7 @@ class Planner {
       }
       return;
     }
-    if (plan_.templates.size() >= kMostShares) return;  // none of our Pods has more
+    if (plan_.templates.size() >= kMostShares) return;  // no Pod of ours has more
     auto made = claim_template(past_.claims().at(record.claim), fleet_, options_);
     if (made) return add_template(*std::move(made));
     plan_.warnings.push_back(fmt::format("container \"{}\" has no GPU to claim: {}",

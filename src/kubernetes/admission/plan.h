@@ -1,22 +1,21 @@
 #pragma once
-// Decides what each container of a Pod shall have in the place of its fraction: a claim of its own,
-// a request of a claim that containers share a GPU by, or one replica. rewrite.cpp turns that into
-// a patch. Pure.
+// Decides what each container of a Pod gets in place of its fraction: a claim of its own, a request
+// of a claim with which containers share a GPU, or one replica. rewrite.cpp makes the patch. Pure.
 //
-// A container is in one of these states, by the Pod's spec first and the record second:
+// A container is in one of these states, determined from the Pod's spec and then from the record:
 //
-//   asks      a fraction, or one GPU with annotations (share.h). It is planned anew, whatever the
-//             record says; a claim of ours that it has keeps its name.
-//   settled   asks nothing, and its record is true: the spec has the claim or the replica. It stays
-//             as it is, so that a rewrite of a rewritten object changes nothing.
-//   left      all others. Entries of ours (past.h) are taken out.
+//     asks      requests a fraction, or one GPU with annotations (share.h). Planned anew; a claim
+//               of ours keeps its name. The record does not count.
+//     settled   requests nothing, and its record is true: the spec has the claim or the replica. It
+//               stays as it is, so that a second rewrite changes nothing.
+//     left      all others. Our entries (past.h) are removed.
 //
-// A user who takes the fraction out of a manifest and applies it sends an object that looks
-// settled: the field that `kubectl apply` would remove has gone before. The change of the
-// annotation kubectl.kubernetes.io/last-applied-configuration tells the two apart: the manifest
-// asked before, and asks no longer. The annotation as it is now would not do: after `kubectl
-// rollout undo` it is that of another revision. A server-side apply leaves no such trace; there
-// nvidia.com/gpu: 0 says it.
+// If a user removes the fraction from a manifest and applies it, the object looks settled, because
+// the first rewrite already removed the field that `kubectl apply` would. So the old and new
+// annotation kubectl.kubernetes.io/last-applied-configuration are compared: the old manifest
+// requested it, the new one does not. The new one alone would not do: after `kubectl rollout undo`
+// it is another revision's. A server-side apply leaves no such trace; there nvidia.com/gpu: 0 has
+// this effect.
 
 #include <set>
 #include <string>
@@ -34,26 +33,26 @@ namespace tranche::admission {
 struct ContainerPlan {
   enum class State { kLeft, kSettled, kAsks };
   State state = State::kLeft;
-  // Of a container that asks: a claim of the Pod and a request of it (empty: all), or a resource.
+  // If kAsks: a claim of the Pod and a request of it (empty: all), or a resource.
   std::string claim;
   std::string request;
   std::string template_name;
   std::string resource;
-  // Of a container that asks or is left: what an earlier rewrite put there and is of no use now.
+  // If kAsks or kLeft: leftovers of an earlier rewrite.
   std::set<std::string> old_claims;
   std::set<std::string> old_resources;
 };
 
 struct Plan {
-  std::vector<ContainerPlan> containers;  // as PodParts has them
-  Records records;                        // to be written
-  std::set<std::string> stale;            // claims of the Pod that are ours and have no use
-  std::vector<ClaimTemplate> templates;   // that the Pod's claims are made from
+  std::vector<ContainerPlan> containers;  // in the order of PodParts
+  Records records;                        // to write
+  std::set<std::string> stale;            // our claims in the Pod that nobody uses
+  std::vector<ClaimTemplate> templates;   // of the Pod's claims
   std::vector<std::string> warnings;
 };
 
-// Errors: those of share.h, claim_template.h and replica.h; kInvalidArgument also for containers
-// that ask and have no name of their own, and kFailedPrecondition for a Pod that names its node.
+// Errors: those of share.h, claim_template.h and replica.h; also kInvalidArgument if requesting
+// containers have missing or equal names, and kFailedPrecondition for a Pod that names its node.
 Result<Plan> make_plan(const PodParts& pod, const Manifests& manifests, const Fleet& fleet,
                        const ClaimOptions& options);
 

@@ -52,7 +52,7 @@ void read_containers(const Fields& spec, const char* key, PodParts& parts) {
   std::size_t index = 0;
   for (const auto& item : spec.list(key)) {
     const auto resources = item.object("resources");
-    // Of the right kind, or there is nothing to read in them.
+    // Reports a wrong type.
     (void)resources.object("limits");
     (void)resources.object("requests");
     Container container{.name = item.text("name"),

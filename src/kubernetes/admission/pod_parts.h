@@ -1,7 +1,6 @@
 #pragma once
-// A Pod, or the Pod template inside a workload, as far as shares of GPUs are concerned: where it
-// stands in the object, and views of what a rewrite may change. Read only; the object's text must
-// outlive it.
+// A Pod, or the Pod template inside a workload, as far as shares of GPUs are concerned: its place
+// in the object, and views of what a rewrite may change. The object's text must outlive it.
 
 #include <string>
 #include <string_view>
@@ -28,7 +27,7 @@ struct Container {
 
 struct PodClaim {  // an element of spec.resourceClaims
   std::string name;
-  std::string template_name;  // empty where the claim is made otherwise
+  std::string template_name;  // empty if not made from a template
   json::View view;
 };
 
@@ -39,15 +38,15 @@ struct PodParts {
   json::View resource_claims;
   Annotations annotation;
   bool is_bound = false;  // spec.nodeName is set
-  bool is_fixed = false;  // a Pod or a Job: what it says cannot change once it is there
+  bool is_fixed = false;  // a Pod or a Job: immutable once created
   std::vector<PodClaim> claims;
   std::vector<Container> containers;  // init containers first
 };
 
 // Pod, ReplicationController (v1), Deployment, ReplicaSet, StatefulSet, DaemonSet (apps), Job,
 // CronJob (batch), of any version.
-//   kUnsupported      another kind
-//   kInvalidArgument  a field that is read has another kind of value than Kubernetes wants
+//     kUnsupported      another kind
+//     kInvalidArgument  a field that is read has another type than in Kubernetes
 Result<PodParts> read_pod(json::View object);
 
 }  // namespace tranche::admission

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestClaim = 63;
 constexpr std::size_t kLongestResource = 317;  // a DNS subdomain, '/', 63 letters
-// Replicas have NVIDIA's domain. What else a record might name (cpu) is never ours to remove.
+// Replicas have NVIDIA's domain. Other resources in a record (cpu) are never ours to remove.
 constexpr std::string_view kReplicaDomain = "nvidia.com/";
 
 std::string text_at(json::View object, std::string_view key) {

@@ -1,13 +1,13 @@
 #pragma once
-// What the annotation tranche.dev/gpu-fractions of a Pod (or Pod template) says: what each
-// rewritten container had asked for, and what stands there in its place.
+// The annotation tranche.dev/gpu-fractions of a Pod (or Pod template): what each rewritten
+// container had requested, and what replaced it.
 //
 //     {"main":{"gpu":"0.5","claim":"tranche-gpu-main"},
 //      "b":{"gpu":"0.25","resource":"nvidia.com/gpu"}}
 //
-// It lets people see the original, and lets the next rewrite tell our replicas from the user's. But
-// anybody can write it. So it is a hint: who reads it looks whether the Pod's spec has what it says
-// (past.h), and what is no record of ours is passed over. Pure.
+// It shows people the original, and lets the next rewrite tell our replicas from the user's.
+// Anybody can write it, so it is a hint: readers check it against the Pod's spec (past.h) and
+// ignore entries that are not ours. Pure.
 
 #include <map>
 #include <optional>
@@ -19,18 +19,18 @@
 namespace tranche::admission {
 
 struct Record {
-  std::string gpu;       // what stood at nvidia.com/gpu: "0.5"; "1" beside annotations
-  std::string claim;     // the Pod's claim in its place; else
-  std::string resource;  // the resource of which it has one
+  std::string gpu;       // the original nvidia.com/gpu: "0.5"; "1" with annotations
+  std::string claim;     // the Pod's claim that replaced it; or
+  std::string resource;  // the resource that replaced it
   bool operator==(const Record&) const = default;
 };
 
 using Records = std::map<std::string, Record>;  // by container
 
-// A longer annotation is none of ours.
+// A longer annotation is not ours.
 inline constexpr std::size_t kLongestRecords = 64U << 10U;
 
-// Entries that are wrong are left out. nullopt: the text is no record of ours at all.
+// Invalid entries are left out. nullopt: the text is not a record of ours.
 std::optional<Records> parse_records(std::string_view text);
 
 std::string to_text(const Records& records);

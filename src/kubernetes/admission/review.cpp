@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kReviewVersion = "admission.k8s.io/v1";
 constexpr std::string_view kReviewKind = "AdmissionReview";
-// A uid is a UUID. It comes back in the answer, so what is far longer is no uid.
+// A uid is a UUID. It is repeated in the answer, so its length is limited.
 constexpr std::size_t kLongestUid = 128;
 constexpr std::size_t kMostWarnings = 8;
 constexpr std::size_t kLongestWarning = 256;

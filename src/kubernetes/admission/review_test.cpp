@@ -124,7 +124,7 @@ TEST(Review, OfWhatIsNoConcernOfOursIsLeftAlone) {
 }
 
 TEST(Review, OfAnUpdateKnowsTheObjectBefore) {
-  // kubectl applied a manifest with a fraction before, and now one without.
+  // kubectl applied a manifest with a fraction, and now one without.
   const auto last = "kubectl.kubernetes.io/last-applied-configuration";
   const auto asked = deployment(pod({container("main", "0.5")}));
   const auto asks_no_longer = deployment(pod({{{"name", "main"}}}));

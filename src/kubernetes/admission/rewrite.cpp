@@ -22,7 +22,7 @@ bool is_one(json::View value) {
   return amount && *amount == Amount{.whole = 1};
 }
 
-// limits or requests as they shall be; nullopt: nothing is left of them.
+// The new limits or requests; nullopt: none are left.
 std::optional<json::Value> amounts_after(std::string_view which, json::View now,
                                          const ContainerPlan& plan) {
   const bool asks = plan.state == ContainerPlan::State::kAsks;
@@ -30,7 +30,7 @@ std::optional<json::Value> amounts_after(std::string_view which, json::View now,
   bool is_placed = plan.resource.empty();
   for (const auto& member : distinct_members(now)) {
     const bool is_wanted = !plan.resource.empty() && member.key == plan.resource;
-    // What stands at nvidia.com/gpu in limits is the manifest's, whatever we had put there.
+    // In limits, nvidia.com/gpu is the manifest's, whatever we put there.
     const bool may_be_ours =
         member.key != kGpuResource || (which == "requests" && is_one(member.value));
     const bool is_old = plan.old_resources.contains(member.key) && may_be_ours;
@@ -53,7 +53,7 @@ json::Value claim_of(const ContainerPlan& plan) {
   return claim;
 }
 
-// resources.claims as they shall be; nullopt: nothing is left of them.
+// The new resources.claims; nullopt: none are left.
 std::optional<json::Value> claims_after(const Container& container, const ContainerPlan& plan) {
   json::Value after = json::Value::array();
   bool is_placed = plan.claim.empty();
@@ -151,7 +151,7 @@ class Rewriter {
     return differ(pointer + "/annotations", now, annotations);
   }
 
-  // The Pod's claims: ours made from the right templates, without those that are of no use.
+  // The Pod's claims: ours with the right templates, without unused ones.
   Result<void> claims() {
     std::map<std::string, std::string> missing;
     for (const auto& plan : plan_.containers) {
@@ -179,7 +179,7 @@ class Rewriter {
     return pod_.claims.empty() ? Result<void>() : differ(pointer, pod_.resource_claims, {});
   }
 
-  // What containers refer to when ours are taken out: also what the user gave to another one.
+  // The claims that containers still use without ours; the user may have given ours to another one.
   std::set<std::string> used_claims() const {
     std::set<std::string> used;
     for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
@@ -207,13 +207,13 @@ class Rewriter {
   json::Value operations_ = json::Value::array();
 };
 
-// The text of what kubectl applied last: an annotation of the object itself, not of its template.
+// What kubectl applied last: an annotation of the object itself, not of its template.
 std::string last_applied(std::optional<json::View> object) {
   const auto text = object ? object->at({"metadata", "annotations", kLastApplied}) : std::nullopt;
   return text ? text->as_string().value_or("") : "";
 }
 
-// What cannot be read there is not known.
+// nullopt: missing or unreadable.
 std::optional<PodParts> manifest_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const auto view = json::parse(text);

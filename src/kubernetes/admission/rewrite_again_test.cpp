@@ -1,5 +1,5 @@
-// Rewrites of what was rewritten before: as it is, after its manifest is applied again or changed,
-// and after somebody wrote into our annotation.
+// Rewrites of rewritten objects: unchanged, after the manifest is applied again or changed, and
+// after somebody changed our annotation.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 constexpr const char* kRecord = "tranche.dev/gpu-fractions";
 
-// Made by `kubectl apply`, and admitted.
+// Created by `kubectl apply`, and admitted.
 json created(const json& manifest, const Fleet& fleet) {
   return admitted(with_last_applied(manifest, manifest), fleet);
 }
@@ -61,7 +61,7 @@ TEST(RewriteAgain, ChangesNothing) {
     ASSERT_TRUE(again) << again.error().message();
     EXPECT_EQ(again->patch, "[]");
     EXPECT_EQ(applied_again(live, manifest, fleet), live);
-    // Without what kubectl keeps of it.
+    // Without kubectl's annotation.
     const auto bare = admitted(manifest, fleet);
     auto merged = bare;
     merge_three_ways(merged, {}, manifest);
@@ -90,7 +90,7 @@ TEST(RewriteAgain, WhatIsTakenOutOfTheManifestGoes) {
     const char* name;
     Fleet fleet;
     json manifest;  // applied over the two halves
-    bool is_fresh;  // as if nothing had been there before
+    bool is_fresh;  // the same as a first creation
   };
   auto no_key = two_halves();
   no_key["spec"]["containers"][0]["resources"]["limits"].erase("nvidia.com/gpu");
@@ -121,7 +121,7 @@ TEST(RewriteAgain, WhatIsTakenOutOfTheManifestGoes) {
     auto fresh = created(deployment(manifest), fleet)["spec"]["template"];
     auto now = after["spec"]["template"];
     for (auto* one : {&fresh, &now}) {
-      // An empty mapping is none, to Kubernetes.
+      // To Kubernetes an empty mapping is the same as none.
       if (!one->contains("metadata") || (*one)["metadata"].is_null())
         (*one)["metadata"] = json::object();
       (*one)["metadata"].erase("name");
@@ -135,7 +135,7 @@ TEST(RewriteAgain, WhatIsTakenOutOfTheManifestGoes) {
 }
 
 TEST(RewriteAgain, AnEditedFractionIsNoneThatWasTakenOut) {
-  // Applied without a fraction, edited to have one: what kubectl applied last never had it.
+  // Applied without a fraction, then edited to have one: kubectl's annotation never has it.
   const auto bare = deployment(pod({json{{"name", "a"}}}));
   auto live = with_last_applied(bare, bare);
   live["spec"]["template"]["spec"]["containers"][0] = container("a", 0.5);
@@ -149,7 +149,7 @@ TEST(RewriteAgain, AnOlderRevisionKeepsItsShare) {
   const auto first = created(with, dra_fleet());
   const auto second = applied_again(first, without, dra_fleet());
   EXPECT_FALSE(second["spec"]["template"]["spec"].contains("resourceClaims"));
-  auto undone = second;  // `kubectl rollout undo` takes the template alone
+  auto undone = second;  // `kubectl rollout undo` restores only the template
   undone["spec"]["template"] = first["spec"]["template"];
   EXPECT_EQ(rewritten(undone, dra_fleet(), second)->patch, "[]");
 }

@@ -1,4 +1,4 @@
-// Random Pods and workloads, on random fleets: what must hold of every rewrite.
+// Random Pods and workloads, on random fleets: properties of every rewrite.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -87,7 +87,7 @@ void same(const json& one, const json& other) {
 
 json& pod_of(json& object) { return object["kind"] == "Pod" ? object : object["spec"]["template"]; }
 
-// The object after a rewrite; refusals are drawn again.
+// The object after a rewrite; drawn again if refused.
 json rewritten_once(const json& object, const Fleet& fleet, const json& before = {}) {
   const auto after = admitted(object, fleet, before);
   RC_PRE(after.is_object());
@@ -109,8 +109,8 @@ RC_GTEST_PROP(RewriteProperties, AppliedAgainItIsTheSame, ()) {
   same(admitted(kubectl_applied(live, manifest), fleet, live), live);
 }
 
-// Containers of the same names, each time with other shares; limits alone, as people write them.
-// `is_kept`: it always has an annotation, so that kubectl never removes them all, ours among them.
+// Containers of the same names with new shares each time, in limits only, as people write them.
+// `is_kept`: with an annotation of its own, so that kubectl never removes them all with ours.
 json drawn_deployment(bool is_kept) {
   std::vector<json> containers;
   for (const auto* name : {"a", "b", "c"}) {
@@ -127,8 +127,8 @@ json drawn_deployment(bool is_kept) {
   return deployment(object);
 }
 
-// The template's spec without the order of claims, which tells what was there first, and without
-// what means nothing to Kubernetes: empty mappings, and requests that are limits too.
+// The template's spec without the order of claims, which depends on earlier rewrites, and without
+// what means nothing to Kubernetes: empty mappings, and requests equal to limits.
 json essence(json object) {
   auto spec = pod_of(object)["spec"];
   if (spec.contains("resourceClaims")) {
@@ -145,7 +145,7 @@ json essence(json object) {
 
 RC_GTEST_PROP(RewriteProperties, AnotherManifestGivesWhatItWouldHaveGivenAtOnce, ()) {
   const auto fleet = drawn_fleet();
-  // Without our record, claims are still known by their form. Replicas are not.
+  // Without our record, claims are recognized by their form, replicas are not.
   const bool is_kept = fleet.dra_models.empty();
   const auto before = drawn_deployment(is_kept);
   const auto after = drawn_deployment(is_kept);

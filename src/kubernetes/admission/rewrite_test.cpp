@@ -1,5 +1,5 @@
-// One rewrite: what becomes of which object, and what is refused. What becomes of it when its
-// manifest is applied again stands in rewrite_again_test.cpp.
+// First rewrites: what becomes of which object, and what is refused. rewrite_again_test.cpp has the
+// later ones.
 
 #include "admission/rewrite.h"
 
@@ -221,7 +221,7 @@ TEST(Rewrite, LeavesAnObjectThatIsBeingDeleted) {
 TEST(Rewrite, RefusesWithTheReason) {
   struct Case {
     const char* name;
-    const char* json;  // merged into a Pod whose container "a" asks for 0.5
+    const char* json;  // merged into a Pod whose container "a" requests 0.5
     Fleet fleet;
     Code code;
     const char* message;

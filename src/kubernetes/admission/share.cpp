@@ -62,7 +62,7 @@ const std::string* find_annotation(const Annotations& annotations, const std::st
   return found == annotations.end() ? nullptr : &found->second;
 }
 
-// The container's share by the annotations that end in `suffix`; nullopt: there are none.
+// The container's share by the annotations with `suffix`; nullopt: there are none.
 Result<std::optional<Share>> annotated(const Annotations& annotations, const std::string& suffix) {
   const auto memory_key = std::string(kMemoryAnnotation) + suffix;
   const auto compute_key = std::string(kComputeAnnotation) + suffix;
@@ -85,7 +85,7 @@ Result<std::optional<Share>> annotated(const Annotations& annotations, const std
   return Share{.memory = *bytes, .percent = *percent};
 }
 
-// The container that an annotation names, "" for all; nullopt: the annotation is another one.
+// The container that an annotation names, "" for all; nullopt: it is not such an annotation.
 std::optional<std::string> annotated_container(std::string_view key) {
   for (const auto name : {kMemoryAnnotation, kComputeAnnotation}) {
     if (!key.starts_with(name)) continue;
@@ -122,7 +122,7 @@ class ShareReader {
  private:
   Result<void> for_the_only_one(std::string_view key) {
     if (asking_.size() == 1) return give(key, asking_.front(), "");
-    // After the rewrite nobody asks. An annotation that concerns nobody does no harm.
+    // After the rewrite nobody requests anything, and the annotation is harmless.
     if (asking_.empty()) return {};
     return fail(Code::kInvalidArgument,
                 fmt::format("annotation {}: {} containers ask for a GPU", key, asking_.size()),
@@ -164,7 +164,7 @@ class ShareReader {
 
   const Annotations& annotations_;
   const std::vector<std::string>& settled_;
-  std::vector<std::string> asking_;  // in the order of the Pod
+  std::vector<std::string> asking_;  // in the Pod's order
   std::map<std::string, Amount> amounts_;
   std::map<std::string, Share> shares_;
 };

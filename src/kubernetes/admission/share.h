@@ -1,18 +1,17 @@
 #pragma once
-// What one container asks of a GPU that it shares. Two ways to write it:
+// What one container requests of a GPU that it shares. There are two ways to write it:
 //
 //     resources: {limits: {nvidia.com/gpu: 0.5}}       # half of memory and compute, of any model
 //
 //     metadata: {annotations: {tranche.dev/gpu-memory: 12Gi, tranche.dev/gpu-compute: "50"}}
 //     resources: {limits: {nvidia.com/gpu: 1}}         # 12Gi and 50 % of compute, of any model
 //
-// The annotations stand at the Pod, or at a workload's Pod template. Without a suffix they are for
-// the only container that asks for a GPU. Where several ask, each has annotations of its own:
-// tranche.dev/gpu-memory.<container>. A suffix rather than one value for all, because containers of
-// one Pod rarely need the same, and a value that is silently doubled by an added container would be
-// more than was asked. Both annotations are needed: a claim without a request for compute would be
-// given all of it. The container writes nvidia.com/gpu: 1 beside them, so that a cluster without
-// Tranche gives it a whole GPU, and never none.
+// The annotations are at the Pod, or at a workload's Pod template. Without a suffix they are for
+// the only container that requests a GPU. If there are several, each has its own, as in
+// tranche.dev/gpu-memory.<container>: one value for all would silently double when a container is
+// added. Both annotations are needed: a claim without a request for compute would get all of it.
+// The container also has nvidia.com/gpu: 1, so that a cluster without Tranche gives it a whole GPU,
+// and never none.
 //
 // Pure; every error is kInvalidArgument and names the container.
 
@@ -31,30 +30,30 @@ namespace tranche::admission {
 
 struct Share {
   std::optional<Bytes> memory;  // whole Mi; nullopt: `percent` of the model's
-  int percent = 0;              // of compute: 1 to 99; 1 to 100 beside bytes
+  int percent = 0;              // of compute: 1 to 99; 1 to 100 with bytes
   bool operator==(const Share&) const = default;
 };
 
 // "0.5 of a GPU", "12Gi and 50 % of compute of a GPU".
 std::string describe(const Share& share);
 
-// What stands at nvidia.com/gpu in `resources` of a container.
+// The nvidia.com/gpu in `resources` of a container.
 struct Ask {
   std::string container;
-  std::optional<Amount> amount;  // nullopt: nothing is asked
+  std::optional<Amount> amount;  // nullopt: nothing is requested
   bool operator==(const Ask&) const = default;
 };
 
-// Limits and requests must say the same where one of them is a fraction, and limits must say it:
+// If one of limits and requests is a fraction, both must be equal and limits must be set:
 // Kubernetes copies limits into requests, never back. Whole numbers are left to Kubernetes.
-// `has_replica`: an earlier rewrite put one of nvidia.com/gpu into requests; a manifest that has
-// only limits leaves it there when it is applied again.
+// `has_replica`: an earlier rewrite put one nvidia.com/gpu into requests; a manifest with only
+// limits leaves it there when applied again.
 Result<Ask> read_ask(std::string_view container, json::View resources, bool has_replica = false);
 
 using Annotations = std::map<std::string, std::string>;
 
-// The share of each container that asks for one, by container. `settled`: containers whose share
-// was rewritten before, and that ask nothing any more; annotations for them are no mistake.
+// The share of each container that requests one, by container. `settled`: containers that were
+// rewritten before and request nothing any more; annotations for them are no mistake.
 Result<std::map<std::string, Share>> shares_of(const std::vector<Ask>& asks,
                                                const std::vector<std::string>& settled,
                                                const Annotations& annotations);

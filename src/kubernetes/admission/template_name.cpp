@@ -36,7 +36,7 @@ bool take_word(std::string_view& text, std::string_view word) {
   return true;
 }
 
-// Whether the name is well made is told by writing it again.
+// The caller verifies the form by encoding the result again.
 std::optional<Share> take_share(std::string_view& text) {
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max() >> 30U;
   auto number = take_number(text);

@@ -1,15 +1,15 @@
 #pragma once
-// The name of the ResourceClaimTemplate for one share, or for several on one GPU. It is a function
-// of the shares alone, and the shares can be read back from it. So Pods that ask the same use the
-// same template, whoever looks at a Pod knows what it got, and no table has to be kept.
+// The name of the ResourceClaimTemplate for one share, or for several on one GPU. It encodes the
+// shares and nothing else, so Pods with the same shares use the same template, a Pod's shares are
+// visible in it, and no table is needed.
 //
 //     tranche-gpu-50                    half of a GPU
 //     tranche-gpu-12gi-50               12Gi of memory and 50 % of compute
 //     tranche-gpu-together-50-25        a half and a quarter of the same GPU, in this order
 //
-// Memory is written in Gi where it is a whole number of them, else in Mi. A name for one share is a
-// DNS label. One for several is a DNS subdomain, of at most 253 letters: no name is cut or hashed,
-// because two lists of shares must never have the same.
+// Memory is in Gi if whole, else in Mi. A name for one share is a DNS label, one for several a DNS
+// subdomain, of at most 253 characters. Names are never cut or hashed: two lists of shares must
+// never have the same name.
 
 #include <optional>
 #include <string>
@@ -21,10 +21,10 @@
 
 namespace tranche::admission {
 
-// kInvalidArgument: so many shares have no name. `shares` is not empty.
+// kInvalidArgument: too many shares for a name. `shares` is not empty.
 Result<std::string> template_name(const std::vector<Share>& shares);
 
-// nullopt: the name is none that template_name() gives.
+// nullopt: template_name() does not give this name.
 std::optional<std::vector<Share>> parse_template_name(std::string_view name);
 
 }  // namespace tranche::admission

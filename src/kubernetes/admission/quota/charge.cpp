@@ -19,7 +19,7 @@ using json::Fields;
 constexpr std::int64_t kPercent = kWhole / 100;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 
-// So many bytes of the GPU, in whole Mi; at most kWhole. The GPU has one Mi or more.
+// `bytes` in whole Mi as billionths of the GPU; at most kWhole. The GPU has at least one Mi.
 std::int64_t part_of(std::uint64_t bytes, Bytes gpu) {
   __extension__ using Wide = unsigned __int128;
   const Wide mib = bytes / kMiB + (bytes % kMiB == 0 ? 0 : 1);
@@ -43,7 +43,7 @@ class Charger {
   std::int64_t of_one(const Fields& one) const {
     const auto& classes = options_.classes;
     if (std::ranges::find(classes, one.text("deviceClassName")) == classes.end()) return 0;
-    if (one.boolean("adminAccess")) return 0;  // for monitoring: it takes nothing from others
+    if (one.boolean("adminAccess")) return 0;  // for monitoring: takes nothing from others
     if (one.text("allocationMode") == "All") {
       one.refuse("allocationMode",
                  "is All, and nobody knows how many GPUs that will be: write "
@@ -95,10 +95,10 @@ class Charger {
       if (gpu.mib() == 0) continue;
       dearest = std::max(dearest.value_or(0), part_of(memory, gpu));
     }
-    return dearest.value_or(kWhole);  // of what is not known, all
+    return dearest.value_or(kWhole);  // if unknown, a whole one
   }
 
-  // The model that a selector of our form names; nullptr: none does.
+  // The model that a selector in our form names; null: none.
   const DraModel* named_model(const Fields& one) const {
     for (const auto& selector : one.list("selectors")) {
       const auto expression = selector.object("cel").text("expression");

@@ -1,18 +1,17 @@
 #pragma once
-// What of a GPU a ResourceClaim is charged, in billionths, before the scheduler has chosen a
-// device. The larger of memory and compute counts: nobody else can use what is left of the other.
-// Of alternatives (firstAvailable) the dearest counts, as in Kubernetes' own quota.
+// What a ResourceClaim is charged, in billionths of a GPU, before the scheduler has chosen a
+// device. The larger of memory and compute counts: nobody else can use the rest. Of alternatives
+// (firstAvailable) the most expensive counts, as in Kubernetes' own quota.
 //
-// Memory is bytes, so how much of a GPU it is depends on the model: the dearest that has so much,
-// unless the request names the model as our templates do (claim_template.h). It is whole Mi, as
-// devices give it, of all the Mi that the model has, and what is no whole billionth is rounded
-// down: so parts that are together no more than a GPU are charged no more than one. Parts that are
-// a single Mi more are charged more than one, as long as there are fewer of them than a billion
-// divided by the GPU's Mi, which are more than a ledger holds (3390 of 288Gi).
+// Memory is in bytes, so its part of a GPU depends on the model: the most expensive that has
+// enough, unless the request names the model as our templates do (claim_template.h). The part is
+// whole Mi, as devices allocate, of the model's Mi, rounded down to billionths: so parts that fill
+// a GPU are charged no more than one. Parts that exceed it by a single Mi are charged more than
+// one, as long as there are fewer than a billion divided by the GPU's Mi, which is more than a
+// ledger holds (3390 of 288Gi).
 //
-// Other selectors are not understood, and lower no charge. What names no amount is charged all, and
-// so is what asks for a capacity by another name: nobody knows what it comes to. Pure; claims are
-// written by tenants.
+// Other selectors are ignored and lower no charge. A request without an amount, or with a capacity
+// of another name, is charged as a whole GPU. Pure; claims are written by tenants.
 
 #include <cstdint>
 #include <string>
@@ -30,17 +29,16 @@ inline constexpr std::int64_t kWhole = 1'000'000'000;  // billionths of a GPU
 
 struct ChargeOptions {
   ClaimOptions claim = {};
-  // DeviceClasses whose claims are charged. One that Kubernetes serves by the name nvidia.com/gpu
-  // is charged by Kubernetes, and is none of them.
+  // DeviceClasses whose claims are charged. Not those that Kubernetes serves as nvidia.com/gpu:
+  // Kubernetes charges them.
   std::vector<std::string> classes = {claim.device_class};
 };
 
-// Whether the text of a claim may name one of the classes; whether a request of its does,
-// charge_of() tells.
+// Whether a claim's text may name one of the classes; charge_of() finds out whether it does.
 bool may_name_a_class(std::string_view claim, const std::vector<std::string>& classes);
 
-// 0: no request is of the classes. kInvalidArgument: a field is of another kind than Kubernetes
-// wants; or the claim asks for all devices, or for so many that no number holds them.
+// 0: no request is of the classes. kInvalidArgument: a field has another type than in Kubernetes;
+// or the claim requests all devices, or so many that the number overflows.
 Result<std::int64_t> charge_of(json::View claim, const std::vector<DraModel>& models,
                                const ChargeOptions& options);
 

@@ -101,7 +101,7 @@ TEST(Charge, OfAlternativesIsTheDearestOfRequestsTheSum) {
   EXPECT_EQ(charge(json::array()), 0);
 }
 
-// What the templates for fractions ask is charged as the fraction says, on whatever model.
+// A fraction's template is charged as the fraction, on any model.
 TEST(Charge, OfAFractionIsTheFraction) {
   for (const int percent : {1, 7, 25, 33, 50, 99}) {
     const auto made = claim_template({{.memory = {}, .percent = percent}},

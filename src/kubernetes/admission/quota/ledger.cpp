@@ -23,7 +23,7 @@ std::int64_t rounded_up(std::int64_t billionths) {
 
 bool is_whole_permille(std::int64_t billionths) { return billionths % kPermille == 0; }
 
-// The thousandths at `key`, and more exactly at `exact_key` of `exact` where they stand there.
+// The thousandths at `key`, or the exact amount at `exact_key` of `exact` if present.
 std::int64_t read_amount(const Fields& fields, std::string_view key, const Fields& exact,
                          std::string_view exact_key) {
   const auto permille = fields.need_number(key, 0, kMostPermille);
@@ -112,7 +112,7 @@ Ledger reconcile(Ledger ledger, const std::map<std::string, std::int64_t>& live,
   ledger.uncounted = 0;
   std::erase_if(ledger.claims, [&](const auto& item) {
     const auto& [uid, entry] = item;
-    // A clock that was set back keeps no reservation for ever.
+    // The second condition: after a clock was set back, a reservation still expires.
     const bool may_come = !entry.is_seen && now - entry.reserved_at < Ledger::kComes &&
                           entry.reserved_at - now < Ledger::kComes;
     return !live.contains(uid) && !may_come;

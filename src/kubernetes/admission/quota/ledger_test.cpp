@@ -37,9 +37,9 @@ TEST(Ledger, KeepsBillionths) {
   EXPECT_EQ(parse_ledger(to_text(ledger)), ledger);
 }
 
-// What stands in a cluster when the controllers are updated, or set back, one after the other.
+// While controllers are upgraded or downgraded one after the other.
 TEST(Ledger, IsReadByTheReleaseBeforeAndReadsIts) {
-  // The release before reads thousandths, whatever else stands there; they are never too few.
+  // The previous release reads only thousandths; they are rounded up.
   Ledger ledger;
   ledger.claims["a"] = {.billionths = 333'333'333, .is_seen = true};
   ledger.claims["b"] = {.billionths = 666'666'667, .reserved_at = kNow};
@@ -48,7 +48,7 @@ TEST(Ledger, IsReadByTheReleaseBeforeAndReadsIts) {
             R"({"billionths":{"a":333333333},"claims":{"a":334,"c":500},)"
             R"("reserved":{"b":{"at":"2027-01-15T08:00:00.000000Z","permille":667,)"
             R"("billionths":666666667}},"version":"gpu-shares/v1"})");
-  // What it wrote: thousandths alone. Once the claims are looked at, each is what it is.
+  // It writes only thousandths. Once the claims are listed, each is exact.
   const auto before = parse_ledger(
       R"({"claims":{"a":334,"c":500},"reserved":{"b":{"at":"2027-01-15T08:00:00.000000Z",)"
       R"("permille":667}},"version":"gpu-shares/v1"})");
@@ -84,7 +84,7 @@ TEST(Ledger, AFullOneFitsIntoAnAnnotation) {
   EXPECT_LT(to_text(ledger).size(), 250U << 10U);
 }
 
-// Claims of before the quota may be any number, and whole GPUs are held to what they leave.
+// Any number of claims may be older than the quota, and whole GPUs are limited to what they leave.
 TEST(Ledger, OfMoreThanFitTheSumStays) {
   Ledger ledger;
   ledger.claims["on its way"] = reserved(250, seconds(1));
@@ -100,7 +100,7 @@ TEST(Ledger, OfMoreThanFitTheSumStays) {
   EXPECT_TRUE(read->is_full());
   EXPECT_THAT(read->claims, testing::ElementsAre(Key("on its way")));
   EXPECT_EQ(parse_ledger(to_text(*read)), *read);
-  // When some have ended each is known again.
+  // When some have ended, each is known again.
   live.erase(std::next(live.begin(), 100), live.end());
   const auto after = reconcile(*read, live, kNow);
   EXPECT_EQ(after.billionths(), 1250 * kMilli);

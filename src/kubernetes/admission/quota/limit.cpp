@@ -14,12 +14,12 @@ namespace {
 
 using json::Fields;
 
-// More than any cluster has, and sums of it fit.
+// More than any cluster has, and small enough for sums.
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40U;
 constexpr std::int64_t kMilli = 1'000'000;  // billionths
 
-// "1e30": an amount that the API server takes, and that does not fit into 63 bits. Quotas that
-// shall limit nothing are written like that.
+// "1e30": an amount that the API server accepts but that does not fit into 63 bits. Quotas that are
+// to limit nothing have such values.
 bool is_huge(std::string_view text) {
   return !text.empty() && !text.ends_with('e') &&
          text.find_first_not_of("0123456789.eEkKMGTPi") == std::string_view::npos &&

@@ -1,6 +1,6 @@
 #pragma once
-// What a namespace's ResourceQuota says of whole GPUs: the limit that its shares are held to as
-// well. In billionths of a GPU. Pure.
+// What a namespace's ResourceQuota says of whole GPUs, which also limits its shares. In billionths
+// of a GPU. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -13,26 +13,25 @@
 namespace tranche::admission::quota {
 
 inline constexpr std::string_view kQuotaResource = "requests.nvidia.com/gpu";
-// A label of the ResourceQuota that we keep beside the operator's (decision 41): it says what is
-// left for whole GPUs, and limits no share.
+// Label of the ResourceQuota that we keep in addition to the administrator's (decision 41): it says
+// what is left for whole GPUs, and does not limit shares.
 inline constexpr std::string_view kOwnQuotaLabel = "tranche.dev/gpu-shares";
 
 struct Limit {
   std::string quota;      // the ResourceQuota's name
   std::int64_t hard = 0;  // spec.hard, rounded down
-  std::int64_t used = 0;  // status.used, rounded up: by whole GPUs, of the device plugin and claims
+  std::int64_t used = 0;  // status.used, rounded up: whole GPUs, of device plugin and claims
   bool operator==(const Limit&) const = default;
 };
 
-// nullopt: it does not limit GPUs; or it is for some Pods alone (scopes), and a claim does not tell
-// for which Pods it is; or it is our own.
+// nullopt: it does not limit GPUs; or it is for some Pods only (scopes), and a claim does not tell
+// its Pods; or it is our own.
 Result<std::optional<Limit>> read_limit(json::View resource_quota);
 
-// Thousandths of a GPU, of a quantity, as billionths. More than any cluster has are as many as
-// sums of them allow.
+// Thousandths of a GPU as billionths, clamped so that sums of them cannot overflow.
 std::int64_t from_milli(std::int64_t thousandths);
 
-// "2.5" of 2500 million billionths; to the nearest millionth.
+// "2.5" for 2500 million billionths; rounded to a millionth.
 std::string gpus_text(std::int64_t billionths);
 
 }  // namespace tranche::admission::quota

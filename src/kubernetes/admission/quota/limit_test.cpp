@@ -60,7 +60,7 @@ TEST(Limit, IsWhatAQuotaSaysOfWholeGpus) {
   }
 }
 
-// Failed is not the same as no limit.
+// A failure is not "no limit".
 TEST(Limit, WhatCannotBeReadIsNoMissingLimit) {
   for (const auto* hard : {R"("many")", R"("-1")", R"("4x")", R"("1e")", "4", "null", "{}"}) {
     const auto text = std::string(R"({"spec":{"hard":{"requests.nvidia.com/gpu":)") + hard + "}}}";

@@ -13,7 +13,7 @@ namespace {
 
 using json::Fields;
 
-// nullopt: it is absent.
+// nullopt: absent.
 std::optional<std::int64_t> amount_of(const Fields& amounts) {
   const auto text = amounts.maybe_text(kQuotaResource);
   if (!text) return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<std::int64_t> amount_of(const Fields& amounts) {
   return std::nullopt;
 }
 
-// Whole GPUs alone are counted against it, so a part of one is of no use.
+// Rounded down: only whole GPUs are counted against it.
 std::string left_text(const Ledger& ledger, const std::vector<Limit>& limits) {
   return std::to_string(left_for_whole(ledger, limits).value_or(0) / kWhole);
 }

@@ -1,8 +1,8 @@
 #pragma once
-// The ResourceQuota that we keep beside the operator's (decision 41). Its hard amount is what the
-// shares of the namespace leave for whole GPUs; the ledger is one of its annotations, so that a
-// write with the resourceVersion that was read changes both or neither. Pods are admitted by what
-// its status says, which follows its spec. Its text, read and written. Pure.
+// The ResourceQuota that we keep in addition to the administrator's (decision 41). Its hard amount
+// is what the namespace's shares leave for whole GPUs, and the ledger is one of its annotations, so
+// that one write at the read resourceVersion changes both or neither. Pods are admitted by its
+// status, which follows its spec. Its text, read and written. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -24,23 +24,23 @@ inline constexpr std::string_view kLedgerAnnotation = "tranche.dev/gpu-share-led
 inline constexpr std::string_view kHeldAnnotation = "tranche.dev/gpu-shares-held";
 
 struct OwnQuota {
-  std::optional<Ledger> ledger;      // nullopt: it is missing or torn, and to be made anew
+  std::optional<Ledger> ledger;      // nullopt: missing or damaged; rebuild it
   std::int64_t wanted = 0;           // spec.hard, in billionths
   std::optional<std::int64_t> hard;  // status.hard; nullopt: Kubernetes has not counted yet
   std::int64_t used = 0;             // status.used: by whole GPUs
 };
 
-// kFailedPrecondition: it has not our label, so it is somebody else's under our name.
+// kFailedPrecondition: without our label, so it is somebody else's under our name.
 Result<OwnQuota> read_own_quota(json::View object);
 
-// `ledger` as it is to be written, with what it leaves of `limits`, which are not empty. `owner`:
-// with whom the object goes.
+// The object to create, with `ledger` and what it leaves of `limits`, which are not empty. `owner`:
+// the object is deleted with it.
 std::string new_own_quota(const Ledger& ledger, const std::vector<Limit>& limits,
                           const cluster::OwnerReference& owner);
-// The same, of an object that is there; its resourceVersion stays.
+// The same for an existing object; its resourceVersion stays.
 std::string changed_own_quota(json::View object, const Ledger& ledger,
                               const std::vector<Limit>& limits);
-// The object with status.hard as its spec wants it.
+// The object with status.hard set to spec.hard.
 std::string with_status_as_wanted(json::View object);
 
 }  // namespace tranche::admission::quota

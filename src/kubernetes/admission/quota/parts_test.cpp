@@ -1,5 +1,5 @@
-// Parts of a GPU against a quota of GPUs, from the claim to the ledger: what is together a GPU is
-// charged as one, and what is more is refused.
+// Parts of a GPU against a quota of GPUs, from the claim to the ledger: parts that fill a GPU are
+// charged as one, and more is refused.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -22,7 +22,7 @@ const cluster::WallTime kNow{std::chrono::seconds(1'800'000'000)};
 struct Part {
   std::uint64_t mib = 0;
   int percent = 1;
-  const DraModel* model = nullptr;  // that the request names; null: none
+  const DraModel* model = nullptr;  // named by the request; null: none
 };
 
 json request_of(const Part& part) {
@@ -44,7 +44,7 @@ class Namespace {
   Namespace(std::vector<DraModel> models, std::int64_t gpus, std::int64_t whole = 0)
       : models_(std::move(models)), limit_{"gpus", gpus * kWhole, whole * kWhole} {}
 
-  // As the ledger is stored between one claim and the next.
+  // Stores and reads the ledger between two claims.
   bool admits(const Part& part) {
     const json claim = {
         {"spec",
@@ -75,7 +75,7 @@ std::vector<Part> times(int count, Part part) { return {static_cast<std::size_t>
 
 DraModel l20() { return {.product = "NVIDIA L20", .memory = Bytes::from_mib(46068)}; }
 DraModel t4() { return {.product = "Tesla T4", .memory = Bytes::from_mib(15360)}; }
-// Whose driver keeps 592 Mi for itself.
+// Its driver keeps 592 Mi for itself.
 DraModel l20_with_reserve() {
   return {.product = "NVIDIA L20",
           .memory = Bytes::from_mib(46068 - 592),
@@ -89,7 +89,7 @@ TEST(Parts, ThatAreTogetherAGpuAreChargedAsOne) {
     const char* name;
     std::vector<DraModel> models;
     std::int64_t quota;
-    std::int64_t whole;  // GPUs that are given as whole ones
+    std::int64_t whole;  // whole GPUs in use
     std::vector<Part> parts;
     int admitted;
   };
@@ -115,7 +115,7 @@ TEST(Parts, ThatAreTogetherAGpuAreChargedAsOne) {
        0,
        times(4, {5120, 33}),
        3},
-      // The quota counts GPUs as they are sold; whether a device has room is the scheduler's.
+      // The quota counts nominal GPUs; whether a device has room is the scheduler's concern.
       {"thirds of a GPU whose driver keeps some of it",
        {l20_with_reserve()},
        1,

@@ -18,7 +18,7 @@ std::int64_t saturated(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-// Of an API server it is a UUID. It is stored, so nothing else may come in.
+// The API server sends a UUID. Checked because it is stored.
 bool is_uid(const std::string& text) {
   return !text.empty() && text.size() <= kLongestUid && std::ranges::all_of(text, [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
@@ -48,7 +48,7 @@ Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Re
   }
   if (limits.empty() || asked.billionths == 0) return ledger;
   const auto found = ledger.claims.find(asked.uid);
-  // One that is there was admitted. Who names its uid anew is not its API server.
+  // An existing claim was admitted. A second caller with its uid is not the API server.
   const bool is_known = found != ledger.claims.end() &&
                         (found->second.is_seen || found->second.billionths >= asked.billionths);
   if (is_known) return ledger;

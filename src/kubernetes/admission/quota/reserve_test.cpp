@@ -117,8 +117,8 @@ TEST(LeftForWhole, IsWhatSharesLeaveOfTheTightestQuota) {
   EXPECT_EQ(left_for_whole(holding(5000), {{"b", 4000 * kMilli, 0}}), 0);
 }
 
-// Whoever comes and goes in whatever order: shares and whole GPUs together stay within the quota,
-// as long as whole GPUs are held to what is left.
+// In any order of events shares and whole GPUs together stay within the quota, as long as whole
+// GPUs are limited to what is left.
 RC_GTEST_PROP(Reserve, NoOrderOfEventsGoesPastTheQuota, ()) {
   Limit limit{
       .quota = "q", .hard = *rc::gen::inRange<std::int64_t>(0, 9) * 500 * kMilli, .used = 0};
