@@ -1,4 +1,4 @@
-// What the client asks, and what it makes of the answers.
+// What the client requests, and what it makes of the responses.
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -47,7 +47,7 @@ TEST_F(AnswersTest, OneConnectionServesManyCalls) {
   }
 }
 
-// HTTP/2 is seen with a real API server (tests/e2e/test_takeover.py); the one here speaks none.
+// HTTP/2 is tested with a real API server (tests/e2e/test_takeover.py); the stub has none.
 TEST_F(AnswersTest, WhatTheServerSpeaksIsToldOnce) {
   LogRecorder log;
   const auto client = open(server_.credentials(), {.log = &log.log()});
@@ -256,7 +256,7 @@ TEST_F(AnswersTest, AStopRequestEndsACallUnderWay) {
   server_.answer({.silent = true});
   std::stop_source source;
   std::jthread stopper([&] {
-    server_.asked();  // it is under way
+    server_.asked();  // the request has arrived
     source.request_stop();
   });
   const auto object = client_->get(kConfigMap, kKey,
@@ -308,7 +308,7 @@ TEST_F(AnswersTest, HugeAnswersAreCutOff) {
   ASSERT_FALSE(object);
   EXPECT_EQ(object.error().code, Code::kUnsupported);
   EXPECT_THAT(object.error().what, HasSubstr("longer than 1000 bytes"));
-  // Who may make objects may make large ones: fewer of them are asked for, down to one.
+  // Whoever may create objects may create large ones: fewer are requested, down to one.
   for (int i = 0; i < 4; ++i) server_.answer({.chunks = {"abcdefghij"}, .repeat = 201});
   EXPECT_THAT(client->list(kConfigMap, {}).error().what, HasSubstr("longer than 2000 bytes"));
   (void)server_.asked();
@@ -382,7 +382,7 @@ TEST_F(AnswersTest, SeveralThreadsAtOnce) {
   EXPECT_EQ(good, kThreads * 5);
 }
 
-// A disruption budget's "not now" is the caller's to wait for: seconds, or hours.
+// The caller waits for a disruption budget, for seconds or for hours.
 TEST_F(AnswersTest, AnEvictionIsAskedForOnce) {
   server_.answer({.status = 429,
                   .body = R"({"kind":"Status","message":"Cannot evict pod as it would violate the )"

@@ -1,5 +1,5 @@
 #pragma once
-// Certificates of a test's own: an authority, a server's and clients', made by openssl.
+// A test's certificates, made by openssl: a CA, a server's and clients'.
 
 #include <filesystem>
 #include <string>
@@ -11,10 +11,10 @@ namespace tranche::test {
 class Certificates {
  public:
   // Makes "ca", "server" (for 127.0.0.1 and api.example.test) and "client", each NAME.pem and
-  // NAME.key. Throws when openssl does not do it.
+  // NAME.key. Throws if openssl fails.
   Certificates();
 
-  // One more, signed by `authority` ("ca" or another that was made): CN is its name.
+  // Makes one more, signed by `authority` ("ca" or another existing one). Its CN is `name`.
   void make(const std::string& name, const std::string& authority = "ca", int days = 1);
   void make_authority(const std::string& name);
 
@@ -25,7 +25,7 @@ class Certificates {
   TempDir dir_;
 };
 
-// Made once for all tests of the program.
+// One set for all tests of the program.
 const Certificates& certificates();
 
 }  // namespace tranche::test

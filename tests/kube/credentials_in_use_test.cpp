@@ -1,4 +1,4 @@
-// Tokens and certificates that are replaced while the client lives.
+// Tokens and certificates are replaced while the client exists.
 
 #include <filesystem>
 #include <fstream>
@@ -17,7 +17,7 @@ const ObjectKey kKey{"x", "a"};
 
 class CredentialsInUseTest : public ClientTest {
  protected:
-  // As kubelet does: the files lie in a folder of their own, and a link is swapped.
+  // Like kubelet: the files are in a folder of their own, and a link is swapped.
   void mount(const std::string& version, const std::string& token) {
     namespace fs = std::filesystem;
     const auto folder = dir_.path() / version;
@@ -104,7 +104,7 @@ TEST_F(CredentialsInUseTest, ANewClientCertificateIsUsedFromTheNextCallOn) {
   server.answer({.body = config_map("a")});
   ASSERT_TRUE(client->get(kConfigMap, kKey));
   EXPECT_EQ(server.asked().subject, "client");
-  use("server");  // signed by the same authority
+  use("server");  // signed by the same CA
   server.answer({.body = config_map("a")});
   ASSERT_TRUE(client->get(kConfigMap, kKey));
   EXPECT_EQ(server.asked().subject, "server");

@@ -49,7 +49,7 @@ StubServer::StubServer(const Options& options) : options_(options) {
   if (child_ == 0) {
     ::dup2(to[0], 0);
     ::dup2(from[1], 1);
-    // Debian's own, and without packages: what a PATH leads to may take three times as long to
+    // Debian's own, and without packages: another python3 in PATH may take three times as long to
     // start.
     ::execl("/usr/bin/python3", "python3", "-IS", TRANCHE_STUB_SERVER, certificate.c_str(),
             key.c_str(), authority.c_str(), nullptr);
@@ -63,7 +63,7 @@ StubServer::StubServer(const Options& options) : options_(options) {
 }
 
 StubServer::~StubServer() {
-  std::fclose(to_);  // it ends by that
+  std::fclose(to_);  // this ends it
   std::fclose(from_);
   ::waitpid(child_, nullptr, 0);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// tests/kube/stub_server.py as a child of the test: answers in the order they are given, whatever
-// is asked. Used by one thread at a time, but for the requests that it serves.
+// tests/kube/stub_server.py as a child process: gives its answers in order, whatever the request.
+// Used by one thread at a time, apart from the requests that it serves.
 
 #include <sys/types.h>
 
@@ -28,7 +28,7 @@ struct Answer {
   int repeat = 1;
 };
 
-// An object of metav1.Status.
+// A metav1.Status.
 Answer refusal(int status, const std::string& reason, const std::string& message);
 
 struct Asked {

@@ -1,4 +1,4 @@
-// Who is trusted, and who one is for the server.
+// Which servers the client trusts, and which identity it shows.
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// Watches: streams in pieces, their ends, and what may come in them.
+// Watches: streams in pieces, their ends, and their events.
 
 #include <chrono>
 #include <mutex>

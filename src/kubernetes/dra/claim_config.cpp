@@ -26,12 +26,12 @@ void allow_only(const Fields& fields, std::initializer_list<std::string_view> ke
   }
 }
 
-// An object where the key is there; nullopt: it is absent.
+// The object at `key`; nullopt: absent.
 std::optional<Fields> inner(const Fields& fields, std::string_view key) {
   return fields.has(key) ? std::optional(fields.need_object(key)) : std::nullopt;
 }
 
-// "10Gi" or bytes; NVIDIA's own form "10G" counts as decimal, as a quantity does.
+// "10Gi" or bytes; NVIDIA's form "10G" counts as decimal, as in a quantity.
 Bytes read_memory(const Fields& fields, std::string_view key) {
   const auto bytes = parse_bytes(fields.need<std::string>(key));
   if (!bytes || bytes->value == 0) fields.refuse(key, "is no quantity of bytes above 0");
@@ -102,7 +102,7 @@ ClaimSettings read_settings(const Fields& fields) {
   return settings;
 }
 
-// What the settings ask for one device; nullopt: nothing.
+// The memory that the settings give one device; nullopt: not set.
 std::optional<Bytes> memory_for(const std::string& uuid, const ClaimSettings& settings,
                                 std::size_t index) {
   auto memory = settings.memory;

@@ -59,8 +59,8 @@ Result<std::uint64_t> consumed(const cluster::AllocatedDevice& device, const cha
 
 Bytes size_of(const gpu::Gpu& gpu) { return Bytes::from_mib(gpu.memory.mib()); }
 
-// nullopt: the share is all of the GPU. A claim may be from when capacity was the GPU's size and
-// not `all`, which programs can have of it: it is served as far as that goes.
+// nullopt: the share is the whole GPU. An older claim may have been allocated from the GPU's `size`
+// instead of `all`, which is what programs can use: it gets at most `all`.
 Result<std::optional<ConsumedPart>> part_of(const cluster::AllocatedDevice& device, Bytes all,
                                             Bytes size) {
   ASSIGN_OR_RETURN(const auto memory, consumed(device, "memory"));
@@ -80,14 +80,14 @@ Bytes memory_of(const Found& found) {
   return found.gpu->usable_memory();
 }
 
-// How a device that nothing limits is kept: a GPU by its resource's rules, an instance by nothing.
+// The enforcement for an unlimited device: a GPU has its resource's, an instance none.
 Enforcement without_limits(const PreparedDevice& device, const Found& found,
                            const PlanFacts& facts) {
   const bool can = found.whole() && !device.part && facts.no_limits.empty();
   return can ? facts.of_whole : Enforcement::kOff;
 }
 
-// The part, and what the claim's configuration lowers of it.
+// Sets the limits: the part, lowered by the claim's configuration.
 Result<void> limit(PreparedDevice& device, const std::optional<ClaimSettings>& settings,
                    std::size_t index, const Found& found, const PlanFacts& facts) {
   const auto all = memory_of(found);
@@ -116,7 +116,7 @@ Result<void> check_kind(const std::optional<ClaimSettings>& settings, const Foun
                             : "its configuration is a GpuConfig, and it is a MIG instance");
 }
 
-// Containers of a GPU that MPS serves are its clients: no other process can use it.
+// Containers of a GPU that MPS serves become its clients: no other process can use the GPU.
 Result<void> serve_by_mps(PreparedDevice& device, const PlanFacts& facts) {
   const auto resource = facts.mps.find(device.uuid);
   if (resource == facts.mps.end()) return {};
@@ -127,14 +127,14 @@ Result<void> serve_by_mps(PreparedDevice& device, const PlanFacts& facts) {
               "kubelet tries again; see the Pod of mps-control-daemon on this node");
 }
 
-// Whether an instance can be made at the place, if it is one.
+// Whether an instance can be created at the place, if it is one.
 Result<void> check_place(const Found& found, const PlanFacts& facts) {
   if (!found.place || facts.partitionable.contains(found.gpu->uuid)) return {};
   return fail(Code::kFailedPrecondition, "no instances are made for claims on this GPU",
               "delete the Pod and its claim, so that the scheduler looks for another device");
 }
 
-// `index`: of the claim's devices.
+// `index`: among the claim's devices.
 Result<PreparedDevice> plan_device(const cluster::ResourceClaim& claim,
                                    const cluster::AllocatedDevice& allocated, std::size_t index,
                                    const gpu::Machine& machine, const PlanFacts& facts) {
@@ -179,8 +179,7 @@ std::unexpected<Error> held(const PreparedDevice& device, const PreparedClaim& b
               "it is free when that claim's last Pod on this node has ended");
 }
 
-// Whether they are of the same silicon. A place is on its GPU, and of two places those that
-// overlap are.
+// Whether they share hardware: a place and its GPU, and overlapping places.
 bool meet(const PreparedDevice& a, const PreparedDevice& b) {
   if (a.place && b.place) return overlap(*a.place, *b.place);
   if (a.place) return a.place->gpu.value == b.uuid;
@@ -243,8 +242,8 @@ Result<void> check_beside(const PreparedClaim& wanted, const std::vector<Prepare
   for (const auto& device : wanted.devices) {
     if (device.admin_access) continue;
     const auto* gpu = gpu::find_gpu(machine, {device.uuid});
-    // The scheduler gives out what programs can have. Claims from when it was given the GPU's size
-    // are all prepared, as they were.
+    // The scheduler now allocates what programs can use. Claims allocated earlier from the GPU's
+    // size are all prepared, as before.
     TRY(check_device(device, wanted, prepared, gpu == nullptr ? Bytes() : size_of(*gpu)));
   }
   return {};

@@ -1,10 +1,9 @@
 #pragma once
-// What a claim gets on this node, from the scheduler's allocation and the machine.
-// Pure.
+// What a claim gets on this node, from the scheduler's allocation and the machine. Pure.
 //
-// The scheduler decides which device and how much. A tenant cannot write that (the
-// status of a claim belongs to the scheduler), but the claim may have been replaced, or
-// refer to an outdated pool, so each name is looked up again.
+// The scheduler decides which device and how much. A tenant cannot write that (the status of a
+// claim belongs to the scheduler), but the claim may have been replaced, or refer to an outdated
+// pool, so each name is looked up again.
 
 #include <map>
 #include <set>

@@ -67,7 +67,7 @@ TEST(ClaimPlan, AShareOfEverythingIsTheWholeGpu) {
   EXPECT_FALSE(plan.devices[0].limits);
 }
 
-// Programs can use 45444 of 46068 MiB. Claims from when the capacity was the GPU's size continue.
+// Programs can use 45444 of 46068 MiB. Claims allocated from the GPU's size remain valid.
 TEST(ClaimPlan, TheWholeIsWhatProgramsCanHave) {
   const auto machine = test::machine_of({test::l20(0).reserved_mib(624)});
   const auto part_of = [&](std::uint64_t mib, int percent) {
@@ -87,7 +87,7 @@ TEST(ClaimPlan, TheWholeIsWhatProgramsCanHave) {
       << "the scheduler gave both when it was told 46068";
 }
 
-// As with the device plugin: where the node's configuration limits the resource.
+// Like the device plugin: if the node's configuration limits the resource.
 TEST(ClaimPlan, AWholeGpuIsStartedWithTheLimiterWhereItsResourceHasLimits) {
   const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
   auto facts = kFacts;
@@ -109,7 +109,7 @@ TEST(ClaimPlan, AWholeGpuIsStartedWithTheLimiterWhereItsResourceHasLimits) {
       plan_claim(claim_of({allocated("gpu-0")}), machine, facts).value().devices[0].limits);
 }
 
-// All of the memory and a part of the time, or the other way round.
+// All of the memory and a part of the time, or vice versa.
 TEST(ClaimPlan, WhatIsAllIsNotLimited) {
   const auto machine = test::machine_of({test::l20(0)});
   const auto time = plan_claim(claim_of({share("gpu-0", 46068, 30)}), machine, kFacts).value();
@@ -234,7 +234,7 @@ std::string pinned(const std::string& memory) {
                      memory);
 }
 
-// What the claim's author asks for is never more than what the scheduler counted.
+// A claim's author never gets more than the scheduler counted.
 TEST(ClaimPlan, AConfigurationThatAsksForMoreThanTheShareIsRefused) {
   const auto machine = test::machine_of({test::l20(0)});
   auto claim = claim_of({share("gpu-0", 23034, 50)});
@@ -384,7 +384,7 @@ TEST(ClaimPlan, WhatMpsIsToServeIsPreparedWhileItDoes) {
   for (const auto& device : {share("gpu-0", 1024, 30), allocated("gpu-0")}) {
     EXPECT_EQ(plan_claim(claim_of({device}), machine, facts)->devices[0].mps, "nvidia.com/gpu");
   }
-  // Who watches is no client.
+  // A claim for monitoring is not a client.
   auto watcher = allocated("gpu-0");
   watcher.admin_access = true;
   EXPECT_EQ(plan_claim(claim_of({watcher}), machine, facts)->devices[0].mps, "");

@@ -20,13 +20,13 @@ std::string profile_counter(int profile) { return fmt::format("instances-{}", pr
 
 std::uint64_t count(int number) { return static_cast<std::uint64_t>(std::max(number, 0)); }
 
-// A driver that does not tell the engines of the whole GPU sets no bound to those of its parts.
+// If the driver does not report the whole GPU's engines, those of its parts are not counted.
 bool counts_engines(const gpu::MigGeometry& geometry) {
   const auto profiles = mig::largest_first(geometry);
   return !profiles.empty() && profiles.front()->attributes;
 }
 
-// What an instance of the profile has regardless of its placement.
+// The counters of the profile that do not depend on the placement.
 Counters amounts_of(const gpu::GpuInstanceProfile& profile, bool engines) {
   Counters counters;
   put(counters, "compute-slices", count(profile.compute_slices));

@@ -25,7 +25,7 @@ std::string cuda_version(int version) {
                           std::to_string(version % 1000 / 10));
 }
 
-// A text that is too long would have the API server refuse the whole slice.
+// The API server would reject the whole slice for a text that is too long.
 void put_text(SliceDevice& device, std::string_view name, std::string value) {
   if (value.empty() || value.size() > cluster::kLongestAttribute) return;
   device.attributes.emplace(name, std::move(value));
@@ -61,7 +61,7 @@ std::string version_of(gpu::ComputeCapability capability) {
                           std::to_string(capability.minor));
 }
 
-// So much, and any part of it.
+// `all`, divisible in steps.
 DeviceCapacity share_of(std::uint64_t all, std::uint64_t step) {
   return {all, cluster::CapacityPolicy{.otherwise = all, .min = step, .max = all, .step = step}};
 }

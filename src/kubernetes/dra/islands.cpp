@@ -9,12 +9,12 @@
 namespace tranche::dra {
 namespace {
 
-// Each to each, or both to NVSwitches: those of one machine are joined.
+// Linked directly, or both to NVSwitches: those of one machine are connected.
 bool are_joined(const gpu::Topology& links, std::size_t a, std::size_t b) {
   return links.at(a, b).nvlinks > 0 || (links.switch_links(a) > 0 && links.switch_links(b) > 0);
 }
 
-// The first GPU of each GPU's island, by rows of the matrix.
+// For each row of the matrix, the first GPU of its island.
 std::vector<std::size_t> first_of_each(const gpu::Topology& links) {
   std::vector<std::size_t> first(links.size());
   for (std::size_t i = 0; i < first.size(); ++i) first[i] = i;

@@ -16,7 +16,7 @@ bool go_together(const PreparedDevice& a, const PreparedDevice& b) {
   return is_joinable(a) && is_joinable(b) && a.uuid == b.uuid;
 }
 
-// The containers of the Pod that have the device; none where the claim was not made for the Pod.
+// The Pod's containers that have the device; none if the claim was not made for the Pod.
 std::set<std::string> users(const PreparedClaim& claim, const PreparedDevice& device,
                             const cluster::Pod& pod) {
   std::set<std::string> names;

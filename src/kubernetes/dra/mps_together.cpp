@@ -13,11 +13,11 @@
 namespace tranche::dra {
 namespace {
 
-// A device of which a container is a client.
+// An MPS device of the Pod.
 struct Client {
   const PreparedClaim* claim;
   const PreparedDevice* device;
-  int percentage;  // of the multiprocessors; with all shares of the same tenant
+  int percentage;  // of the multiprocessors; the sum over the tenant's shares
 };
 
 using Claims = std::vector<PreparedClaim>;
@@ -28,7 +28,7 @@ int percentage_of(const PreparedClaim& claim, const PreparedDevice& device, cons
   return limits.devices.empty() ? 100 : offer::mps_percentage(limits.devices.front());
 }
 
-// All devices of the claim's Pod that MPS serves, those of the claim first.
+// All MPS devices of the claim's Pod, those of the claim first.
 std::vector<Client> clients_of(const Claims& all) {
   std::vector<Client> clients;
   for (const auto& claim : all) {

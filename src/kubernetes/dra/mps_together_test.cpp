@@ -88,7 +88,7 @@ TEST(MpsTogether, RequestsOfOneClaim) {
   EXPECT_EQ(trouble(both, {}, &apart), "");
 }
 
-// Shares of one GPU that went together count as their sum.
+// Joint shares of one GPU count as their sum.
 TEST(MpsTogether, SharesOfOneGpu) {
   const auto first = claim(1, {share(0, 50)});
   auto second = claim(2, {share(0, 20)});

@@ -12,7 +12,7 @@
 namespace tranche::dra {
 namespace {
 
-constexpr std::size_t kLongestName = 253;  // of an object
+constexpr std::size_t kLongestName = 253;  // of an object's name
 
 std::string label_part(std::string_view text) {
   std::string part;

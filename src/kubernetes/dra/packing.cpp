@@ -8,7 +8,7 @@
 namespace tranche::dra {
 namespace {
 
-constexpr std::uint64_t kWhole = 1'000'000;  // parts of a GPU
+constexpr std::uint64_t kWhole = 1'000'000;  // millionths of a GPU
 
 std::uint64_t capacity_of(const cluster::SliceDevice& device, const char* name) {
   const auto found = device.capacity.find(name);
@@ -22,7 +22,7 @@ std::uint64_t part_of_whole(std::uint64_t part, std::uint64_t whole) {
                                     static_cast<double>(kWhole));
 }
 
-// The name of the GPU that the device is, or is cut from.
+// The name of the device's GPU.
 std::string gpu_of(const PreparedDevice& device) {
   return device.device.substr(0, device.place ? device.device.find("-mig-") : std::string::npos);
 }
@@ -49,7 +49,8 @@ std::map<std::string, Use> uses_of(const std::vector<PreparedClaim>& prepared) {
   return uses;
 }
 
-// What is free of the scarcer of the two; a GPU with nothing left counts as more than a free one.
+// The free part of the scarcer of memory and compute; a GPU with nothing left ranks behind a free
+// one.
 std::uint64_t rank_of(const cluster::SliceDevice& device, const std::map<std::string, Use>& uses) {
   const auto found = uses.find(device.name);
   if (found == uses.end()) return kWhole;

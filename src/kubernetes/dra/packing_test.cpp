@@ -40,7 +40,7 @@ TEST(Packing, TheFullestGpuThatHasRoomIsFirst) {
   EXPECT_EQ(names.front(), "gpu-3") << "of equally free ones the order stays";
 }
 
-// It can be neither allocated whole nor shared.
+// A GPU divided by MIG can be neither allocated whole nor shared.
 TEST(Packing, AGpuThatIsCutIsLast) {
   auto pool = pool_of(3);
   auto cut = claim("gpu-0-mig-1g10gb-19-6", {});
@@ -56,7 +56,7 @@ TEST(Packing, TheScarcerOfMemoryAndComputeCounts) {
   EXPECT_THAT(order(pool), ElementsAre("gpu-1", "gpu-0", "gpu-2"));
 }
 
-// Who only watches holds nothing.
+// A claim for monitoring holds nothing.
 TEST(Packing, AdminAccessTakesNothing) {
   auto pool = pool_of(2);
   auto monitor = claim("gpu-1", {});
@@ -65,7 +65,7 @@ TEST(Packing, AdminAccessTakesNothing) {
   EXPECT_THAT(order(pool), ElementsAre("gpu-0", "gpu-1"));
 }
 
-// As the scheduler does it: the first device of the list with room for the share.
+// Like the scheduler: the first device of the list with room for the share.
 std::string first_fit(const Pool& pool, const std::map<std::string, std::uint32_t>& used,
                       std::uint32_t percent) {
   for (const auto& device : pool.gpus) {
@@ -75,7 +75,7 @@ std::string first_fit(const Pool& pool, const std::map<std::string, std::uint32_
   return "";
 }
 
-// The least left over of those with room; the first of them in `names`.
+// Of those with room the one with the least left over; the first of equals in `names`.
 std::string best_fit(const std::vector<std::string>& names,
                      const std::map<std::string, std::uint32_t>& used, std::uint32_t percent) {
   std::string best;
@@ -90,7 +90,7 @@ std::string best_fit(const std::vector<std::string>& names,
   return best;
 }
 
-// A hundred shares that come one after the other, with the list in order before each.
+// A hundred shares, one after the other, with a sorted list before each.
 TEST(Packing, FirstFitInThisOrderPlacesAsMuchAsBestFit) {
   std::mt19937 random(20260101);
   for (int run = 0; run < 50; ++run) {

@@ -16,7 +16,7 @@ class Slices {
   Slices(const PoolNames& names, std::int64_t generation)
       : names_(names), generation_(generation) {}
 
-  // The next thing goes into a slice of its own.
+  // Begins a new slice.
   void begin() {
     slices_.push_back({.name = slice_name(names_.node, names_.driver, slices_.size()),
                        .driver = names_.driver,
@@ -56,7 +56,7 @@ class Slices {
 Pool make_pool(const gpu::Machine& machine, const PoolFacts& facts) {
   Pool pool;
   for (const auto& gpu : machine.gpus) {
-    if (!gpu.mig_unread.empty()) continue;  // whether it is whole or cut is not known
+    if (!gpu.mig_unread.empty()) continue;  // unknown whether it is whole or divided
     const GpuDevices devices(machine, gpu, facts);
     if (devices.partitions()) {
       pool.counters.push_back({counter_set_name(gpu), whole_gpu(gpu.mig_geometry)});
@@ -76,7 +76,7 @@ std::vector<cluster::ResourceSlice> make_slices(Pool pool, const PoolNames& name
   slices.add_all(std::move(pool.counters));
   if (!pool.gpus.empty()) slices.begin();
   for (auto& device : pool.gpus) slices.add(std::move(device));
-  // A GPU's instances are not mixed with whole GPUs, whose order changes separately.
+  // Instances and whole GPUs are in separate slices, because the order of GPUs changes on its own.
   if (!pool.instances.empty()) slices.begin();
   for (auto& group : pool.instances) {
     const bool fits = slices.devices() + group.size() <= cluster::kDetailedDevicesPerSlice;

@@ -1,5 +1,5 @@
 // The counters of dra/counters.h against mig/place.h on every model: devices of one GPU can be
-// allocated together if and only if the GPU can hold them together.
+// allocated together if and only if the GPU can have them together.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,8 @@ mig::GpuLayout layout_of(const std::vector<Place>& chosen) {
   return layout;
 }
 
-// Goes through all sets of places that the counters allow, and tries to add each place to each.
+// Walks through all sets of places that the counters allow, and tries to add each place to each
+// set.
 class Walk {
  public:
   explicit Walk(const gpu::MigGeometry& geometry)
@@ -81,7 +82,7 @@ TEST(Counters, AllowWhatTheGpuCanHoldAndNothingElse) {
     SCOPED_TRACE(model.key);
     const auto sets = Walk(model.geometry).go(whole_gpu(model.geometry));
     EXPECT_GT(sets, 20U);
-    if (testing::Test::HasFailure()) return;  // one model tells enough
+    if (testing::Test::HasFailure()) return;  // one failing model is enough
   }
 }
 
@@ -91,7 +92,7 @@ TEST(Counters, AreFewEnough) {
   }
 }
 
-// The whole GPU takes every counter, so nothing fits next to it.
+// The whole GPU takes every counter.
 TEST(Counters, TheWholeGpuLeavesNothing) {
   for (const auto& model : gpu::mig_models()) {
     auto left = whole_gpu(model.geometry);

@@ -85,16 +85,16 @@ TEST(Pool, WithoutLimitsNothingIsShared) {
   EXPECT_EQ(pool.gpus[0].capacity.at("memory").value, 46068ULL << 20U);
 }
 
-// Programs cannot have what the driver keeps for itself, so it is not given out in shares.
+// What the driver keeps for itself is not allocated in shares: programs cannot use it.
 TEST(Pool, WhatIsDividedIsWhatProgramsCanHave) {
   auto machine = test::machine_of({test::l20(0).reserved_mib(624)});
-  machine.gpus[0].reserved.value += 1000;  // a driver's is no whole number of MiB
+  machine.gpus[0].reserved.value += 1000;  // a driver's is not a whole number of MiB
   constexpr std::uint64_t kMiB = 1U << 20U;
   constexpr std::uint64_t kUsable = (46068 - 624 - 1) * kMiB;
   const auto shared = make_pool(machine, {.shares = true}).gpus[0];
   EXPECT_EQ(shared.capacity.at("memory"),
             (cluster::DeviceCapacity{kUsable, {{kUsable, kMiB, kUsable, kMiB}}}));
-  // The value that identifies the model, if the capacity is less.
+  // The value that identifies the model; published if the capacity is less.
   EXPECT_EQ(shared.attributes.at("tranche.dev/totalMemory"),
             cluster::DeviceAttribute(std::int64_t{46068}));
   const auto whole = make_pool(machine, {}).gpus[0];
@@ -221,7 +221,7 @@ TEST(Slices, StayWithinTheLimitsOfTheApiServer) {
   const auto machine = with_geometry(test::machine_of(17, test::h100), "h100-80gb");
   auto pool = make_pool(machine, partitionable(machine));
   const auto place = pool.instances[0][0];
-  pool.instances.emplace_back(200, place);  // a driver that tells too much
+  pool.instances.emplace_back(200, place);  // a driver that reports too many
   std::size_t devices = 0;
   for (const auto& slice : make_slices(pool, kNames, 1)) {
     EXPECT_LE(slice.counters.size(), cluster::kCounterSetsPerSlice);
@@ -232,7 +232,7 @@ TEST(Slices, StayWithinTheLimitsOfTheApiServer) {
   EXPECT_EQ(devices, 17U + (17 * 25) + 200);
 }
 
-// Kubernetes wants at least one slice of a pool.
+// Kubernetes needs at least one slice in a pool.
 TEST(Slices, OfAnEmptyPoolThereIsOne) {
   const auto slices = make_slices({}, kNames, 1);
   ASSERT_THAT(slices, SizeIs(1));
@@ -267,7 +267,7 @@ TEST(Names, ASliceOfANodeWithALongNameIsToldApart) {
   EXPECT_LE(one.size(), 253U);
   EXPECT_NE(one, other);
   EXPECT_THAT(one, EndsWith("-gpu.nvidia.com-00"));
-  // Cut behind a dot, a part of the name would begin with a hyphen.
+  // If cut after a dot, a label would begin with a hyphen.
   const auto dotted = slice_name(std::string(217, 'n') + "....................................",
                                  kDefaultDraDriver, 0);
   EXPECT_EQ(dotted.find(".-"), std::string::npos);

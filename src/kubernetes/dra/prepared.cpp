@@ -42,7 +42,7 @@ std::string need_uuid(const json::Fields& fields, std::string_view key) {
 }
 
 MigPlace read_place(const json::Fields& fields) {
-  constexpr int kMost = 64;  // of what a GPU is cut into
+  constexpr int kMost = 64;  // memory slices
   return {.gpu = {fields.need<std::string>("gpu")},
           .profile_id = static_cast<int>(fields.need_number("profile", 0, 1 << 20U)),
           .at = {.start = static_cast<int>(fields.need_number("start", 0, kMost)),

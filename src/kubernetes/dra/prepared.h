@@ -36,8 +36,7 @@ struct PreparedDevice {
   std::optional<MigPlace> place = {};
   std::optional<ConsumedPart> part = {};  // nullopt: all of the device
   // The limits of its containers: the part, or less if the claim's configuration asks for less.
-  // nullopt: none.
-  // Until an instance is created, these are for its GPU.
+  // nullopt: none. Until an instance is created, these are for its GPU.
   std::optional<GrantLimits> limits = {};
   // For monitoring, in addition to those that hold the device.
   bool admin_access = false;

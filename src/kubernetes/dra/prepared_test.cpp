@@ -56,7 +56,7 @@ TEST(PreparedClaim, OneWhoseShareWentTogetherWithAnother) {
   EXPECT_FALSE(decode_prepared(encode(claim))) << "it names a folder";
 }
 
-// The sample that the schema is held to (tests/e2e/test_schemas.py).
+// The sample that tests/e2e/test_schemas.py compares with the schema.
 TEST(PreparedClaim, IsWrittenAsTheSample) {
   std::ifstream file("tests/data/checkpoint-v1.json");
   std::string text;
@@ -74,14 +74,14 @@ TEST(PreparedClaim, WhatIsTornOrEditedIsRefused) {
   EXPECT_FALSE(decode_prepared(edited));
 }
 
-// Its UUID is another after each start of the machine, so it is looked up.
+// Its UUID changes at each boot, so it is looked up.
 TEST(PreparedClaim, WhatIsFoundOfAnInstanceIsNotStored) {
   auto made = sample();
   fill_uuid(made.devices[2], "MIG-7");
   EXPECT_EQ(encode(made), encode(sample()));
 }
 
-// Its uid and its shares name files.
+// Its uid and share ids become file names.
 TEST(PreparedClaim, NamesThatCouldBePathsAreRefused) {
   auto claim = sample();
   claim.uid = "../../etc/passwd";

@@ -13,7 +13,7 @@ namespace {
 using cluster::ResourceSlice;
 using cluster::SliceDevice;
 
-// The API server sets a taint's time. A taint that stays keeps it.
+// The API server sets a taint's time; an existing taint keeps it.
 void keep_times(const SliceDevice& there, SliceDevice& wanted) {
   for (auto& taint : wanted.taints) {
     const auto same = std::ranges::find_if(there.taints, [&](const cluster::DeviceTaint& one) {
@@ -32,7 +32,7 @@ void keep_times(const ResourceSlice& there, ResourceSlice& wanted) {
   }
 }
 
-// Whether the slices are one whole generation of the wanted ones, whatever their content is.
+// Whether the slices are one complete generation, whatever their content.
 bool is_whole(const std::map<std::string, const ResourceSlice*>& there,
               const std::vector<ResourceSlice>& wanted) {
   if (there.size() != wanted.size()) return false;

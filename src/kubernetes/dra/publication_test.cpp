@@ -32,7 +32,7 @@ Pool pool_of(int gpus, bool cut = false) {
   return make_pool(machine, facts);
 }
 
-// Does to slices what the API server would do.
+// Changes slices as the API server would.
 class Server {
  public:
   void apply(const std::vector<SliceWrite>& writes) {
@@ -80,7 +80,7 @@ TEST(Publication, WhatIsThereIsNotWrittenAgain) {
   EXPECT_THAT(writes_for(server.slices(), pool_of(2), kNames, kNode), IsEmpty());
 }
 
-// One write, in the same generation: the pool is never incomplete.
+// In the same generation, so the pool is never incomplete.
 TEST(Publication, AnotherOrderOrContentIsOneWrite) {
   Server server;
   server.apply(writes_for({}, pool_of(8, true), kNames, kNode));
@@ -135,7 +135,7 @@ TEST(Publication, SlicesOfAnotherPoolGo) {
   EXPECT_EQ(writes[1].slice.name, "old");
 }
 
-// A taint begins when it was first there; a write of something else does not begin it anew.
+// A taint's time is that of its first write; later writes keep it.
 TEST(Publication, ATaintKeepsItsTime) {
   Server server;
   auto ill = pool_of(2);

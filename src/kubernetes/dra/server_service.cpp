@@ -62,8 +62,8 @@ grpc::Status unprepare(Driver& driver, const Request& request, Answer& answer) {
   return grpc::Status::OK;
 }
 
-// The methods of one version of the interface. A call may block for seconds, so gRPC's own threads
-// run them: a blocked one does not prevent other calls.
+// The methods of one version of the interface. A call may block for seconds, so gRPC's threads run
+// it, and other calls continue.
 template <class Service, class PrepareRequest, class PrepareAnswer, class UnprepareRequest,
           class UnprepareAnswer>
 class Methods final : public Service {
@@ -92,9 +92,9 @@ using MethodsV1beta1 =
             v1beta1::NodePrepareResourcesResponse, v1beta1::NodeUnprepareResourcesRequest,
             v1beta1::NodeUnprepareResourcesResponse>;
 
-// Kubelet takes a device for unknown of which it has not heard for 30 s.
+// Kubelet takes a device's health for unknown after 30 s without a message.
 constexpr std::chrono::seconds kBetweenMessages{10};
-// How soon a stream that kubelet has ended is noticed.
+// How soon the end of a stream by kubelet is detected.
 constexpr std::chrono::milliseconds kLookAtStream{500};
 
 v1alpha1::NodeWatchResourcesResponse to_wire(const HealthBoard::View& view) {
@@ -111,12 +111,12 @@ v1alpha1::NodeWatchResourcesResponse to_wire(const HealthBoard::View& view) {
   return wire;
 }
 
-// A stream of the devices' health: at once, when it changes, and again in time.
+// A stream of the devices' health: at once, on each change, and at least every kBetweenMessages.
 class HealthMethods final : public v1alpha1::DRAResourceHealth::Service {
  public:
   explicit HealthMethods(const HealthBoard& board) : board_(board) {}
 
-  // Its server ends.
+  // Ends the streams.
   void stop() { stopped_ = true; }
 
   grpc::Status NodeWatchResources(
@@ -142,7 +142,7 @@ class HealthMethods final : public v1alpha1::DRAResourceHealth::Service {
   std::atomic<bool> stopped_ = false;
 };
 
-// Tells kubelet who serves what and where.
+// Answers kubelet's registration: the driver's name and socket.
 class RegistrationMethods final : public pluginregistration::Registration::Service {
  public:
   RegistrationMethods(const Server::Options& options, Server::Registered registered)
@@ -154,7 +154,7 @@ class RegistrationMethods final : public pluginregistration::Registration::Servi
     info->set_type("DRAPlugin");
     info->set_name(options_.driver);
     info->set_endpoint(options_.socket.string());
-    // Kubelet takes the first that it knows.
+    // Kubelet uses the first version that it supports.
     info->add_supported_versions("v1.DRAPlugin");
     info->add_supported_versions("v1beta1.DRAPlugin");
     info->add_supported_versions("v1alpha1.DRAResourceHealth");
@@ -176,7 +176,7 @@ class RegistrationMethods final : public pluginregistration::Registration::Servi
   const Server::Registered registered_;
 };
 
-// Sockets that agents left which were killed. Kubelet would try them again and again.
+// Removes sockets left by killed agents. Kubelet would try them again and again.
 void remove_dead(const Server::Options& options) {
   std::error_code error;
   const auto prefix = options.driver + '-';
@@ -201,7 +201,7 @@ class DriverServer final : public Server {
   // Kubelet's streams only end on request.
   ~DriverServer() override { health_.stop(); }
 
-  // Kubelet calls as soon as it knows the driver, so that comes last.
+  // The registration socket comes last, because kubelet calls as soon as it sees it.
   Result<void> serve(const Log& log) {
     std::error_code error;
     std::filesystem::create_directories(options_.socket.parent_path(), error);
@@ -228,7 +228,7 @@ class DriverServer final : public Server {
   MethodsV1beta1 v1beta1_;
   HealthMethods health_;
   RegistrationMethods registration_;
-  // They end in the other order, and before the methods.
+  // Destroyed in reverse order, and before the methods.
   std::unique_ptr<kubelet::SocketServer> calls_;
   std::unique_ptr<kubelet::SocketServer> registrations_;
 };

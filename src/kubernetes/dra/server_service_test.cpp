@@ -207,7 +207,7 @@ TEST_F(DriverServerTest, StreamsTheHealthOfEveryDeviceAsItChanges) {
   EXPECT_FALSE(stream->Read(&message)) << "the stream ends with its server";
 }
 
-// Agents that were killed leave their sockets, and kubelet tries each again and again.
+// Killed agents leave their sockets, and kubelet tries each again and again.
 TEST_F(DriverServerTest, RemovesSocketsOnWhichNobodyAnswers) {
   const auto folder = registration_.parent_path();
   const auto dead = folder / "gpu.nvidia.com-gone-reg.sock";
@@ -231,7 +231,7 @@ TEST_F(DriverServerTest, RemovesSocketsOnWhichNobodyAnswers) {
   EXPECT_TRUE(server_->intact());
 }
 
-// Kubelet asks every socket that appears in the folder, but for names that begin with a dot.
+// Kubelet tries every file in the folder, except names that begin with a dot.
 TEST_F(DriverServerTest, LeavesNoFileOfItsOwnInKubeletsFolder) {
   EXPECT_TRUE(server_->intact());
   std::vector<std::string> names;

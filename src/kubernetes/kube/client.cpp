@@ -23,10 +23,10 @@ namespace {
 using namespace cluster;
 using SteadyClock = std::chrono::steady_clock;
 
-// The longest answer that only says what went wrong.
+// The longest body of a refusal that is read.
 constexpr std::size_t kMaxRefusalBytes = std::size_t{64} << 10U;
 constexpr std::size_t kIdleTransfers = 2;
-// A page of a list that is too long is asked for with so many times fewer objects.
+// A list page that is too long is requested again with a fraction 1/kFewer of the objects.
 constexpr int kFewer = 8;
 
 std::string preconditions_body(const Preconditions& preconditions) {
@@ -42,8 +42,8 @@ std::string preconditions_body(const Preconditions& preconditions) {
       fields);
 }
 
-// The API server issues no names, uids and versions with quotes or control characters. These texts
-// go into a JSON body as they are.
+// These texts go into a JSON body unescaped. The API server issues no names, uids or versions with
+// quotes or control characters.
 bool is_plain(const std::optional<std::string>& text) {
   return !text || std::ranges::all_of(
                       *text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
@@ -78,7 +78,7 @@ class Client::Impl {
     return call.field_manager.empty() ? options_.field_manager : call.field_manager;
   }
 
-  // The body of the server's answer, if its status is 2xx.
+  // The body of a response with status 2xx.
   Result<std::string> answer(const Request& request, const Call& call, std::size_t limit);
   Result<Object> object(const Request& request, const Call& call);
   Result<WatchEnd> watch(const Request& request, const std::string& version,
@@ -107,8 +107,8 @@ class Client::Impl {
   std::string_view protocol_;                    // last one logged; guarded by mutex_
 };
 
-// An idle connection that was made with the present identity, or a new connection. Drops idle
-// connections of older identities.
+// An idle connection with the current identity, or a new one. Drops idle connections of older
+// identities.
 std::unique_ptr<Transfer> Client::Impl::borrow() {
   auto identity = keeper_->current();
   {
@@ -128,7 +128,7 @@ void Client::Impl::give_back(std::unique_ptr<Transfer> transfer) {
   if (idle_.size() < kIdleTransfers) idle_.push_back(std::move(transfer));
 }
 
-// Logs the protocol once, and again when it changes (a proxy on the way may change it).
+// Logs the protocol once, and again when it changes (a proxy may change it).
 void Client::Impl::tell_protocol(std::string_view protocol) {
   if (options_.log == nullptr || protocol.empty()) return;
   {
@@ -154,12 +154,12 @@ Client::Impl::Answer Client::Impl::attempt(const Request& request, const std::st
   auto transfer = borrow();
   answer.outcome = transfer->run(exchange);
   tell_protocol(answer.outcome.protocol);
-  // Only a connection that gave a whole answer is used again.
+  // Only a connection that delivered a complete response is reused.
   if (answer.outcome.end == Outcome::End::kDone) give_back(std::move(transfer));
   return answer;
 }
 
-// The reason why there is no whole answer.
+// Why there is no complete response.
 Error Client::Impl::failure(const Request& request, const Outcome& outcome) const {
   const auto context =
       fmt::format("{}: API server {}", request.describe(), endpoint_.server.to_string());
@@ -247,7 +247,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
                                                request.describe(), options_.max_object_bytes));
     return false;
   };
-  // The handler is called outside of curl, so that it may call this client.
+  // Outside of curl, so that the handler may call this client.
   exchange.between = [&] {
     for (const auto& line : std::exchange(lines, {})) {
       if (stop.stop_requested()) return true;
@@ -262,7 +262,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
     }
     return true;
   };
-  // The watch has a connection of its own, which ends with it: no idle connection is kept for it.
+  // A watch has its own connection.
   const auto outcome = Transfer(endpoint_, keeper_->current()).run(exchange);
   tell_protocol(outcome.protocol);
   if (stop.stop_requested()) return WatchEnd::kStopped;
@@ -278,7 +278,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
       }
       return WatchEnd::kClosed;
     default:
-      // The stream was open: a caller continues from here, as after a stream closed by the server.
+      // The stream had begun: the caller continues from here, as after a close by the server.
       if (outcome.status == 200) return WatchEnd::kClosed;
       return std::unexpected(failure(request, outcome));
   }
@@ -307,8 +307,8 @@ Result<Object> Client::get(const Kind& kind, const ObjectKey& key, const Call& c
 
 namespace {
 
-// How many objects to ask for after a page of so many with so many bytes, so that the next one of
-// their kind takes half of what may come.
+// The size of the next page after one of `size` objects with `bytes` bytes, so that it takes about
+// half of the limit.
 int size_after(int size, std::size_t bytes, const Client::Options& options) {
   const auto fitting =
       options.max_list_bytes / 2 * static_cast<std::size_t>(size) / std::max<std::size_t>(bytes, 1);
@@ -337,7 +337,7 @@ Result<std::string> Client::list_pages(const Kind& kind, const ListOptions& opti
   int size = impl_->options().page;
   while (true) {
     Request request{"list", kind, {options.ns, ""}};
-    // With a limit, a version means exactly that version, and "0" is asked of etcd.
+    // With a limit, a resourceVersion means exactly that version, and "0" goes to etcd.
     const bool cached = !options.not_before.empty();
     const bool any = options.not_before == "0";
     request.query = query_of({{"limit", cached ? "" : std::to_string(size)},
@@ -357,7 +357,7 @@ Result<std::string> Client::list_pages(const Kind& kind, const ListOptions& opti
       next.clear();
       continue;
     }
-    // Too long: anyone who may create objects can create large ones. Fewer of them fit.
+    // Too long: anyone who may create objects can create large ones. Request fewer.
     if (!body && body.error().code == Code::kUnsupported && !cached && size > 1) {
       size = std::max(1, size / kFewer);
       continue;

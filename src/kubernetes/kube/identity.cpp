@@ -55,7 +55,7 @@ std::shared_ptr<const Identity> IdentityKeeper::current() {
   auto identity = *known;
   if (!read_changed(sources, identity) || !check_token(identity.token)) return known;
   const std::scoped_lock lock(mutex_);
-  if (identity_ != known) return identity_;  // another thread has read the files meanwhile
+  if (identity_ != known) return identity_;  // another thread has read the files since
   sources_ = std::move(sources);
   if (identity != *known) identity_ = std::make_shared<const Identity>(std::move(identity));
   return identity_;

@@ -15,7 +15,7 @@ namespace {
 class IdentityTest : public testing::Test {
  protected:
   std::filesystem::path path(const std::string& name) const { return dir_.path() / name; }
-  // Replaces a file in one step, as kubelet and certificate managers do.
+  // Replaces a file atomically, like kubelet and certificate managers.
   void replace(const std::string& name, const std::string& text) {
     std::ofstream(path(name + ".new")) << text;
     std::filesystem::rename(path(name + ".new"), path(name));
@@ -40,7 +40,7 @@ TEST_F(IdentityTest, SamePointerUntilSomethingChanged) {
   EXPECT_EQ((*keeper)->current(), first);
   replace("token", "two");
   EXPECT_EQ((*keeper)->current()->token, "two");
-  // The file is written anew with the same content: for the connection nothing has changed.
+  // Rewritten with the same content: nothing changed for the connection.
   const auto second = (*keeper)->current();
   replace("token", "two");
   EXPECT_EQ((*keeper)->current(), second);

@@ -27,7 +27,7 @@ Result<Credentials> in_cluster(const ServiceAddress& address, const FsRoot& fs) 
                             credentials.token.file.string()),
                 "set automountServiceAccountToken: true, or name a kubeconfig file");
   }
-  // Kubernetes puts the namespace next to the token. It may be missing: it is not needed here.
+  // Kubernetes puts the namespace next to the token. It may be missing: it is optional here.
   auto ns = fs.read(folder / "namespace");
   if (!ns && ns.error().code != Code::kNotFound) return std::unexpected(std::move(ns).error());
   credentials.ns = std::move(ns).value_or("");

@@ -29,7 +29,7 @@ std::vector<std::string> contexts_of(const yaml::Node& root) {
   return names;
 }
 
-// Reads one kubeconfig. Messages begin with the file's name and the line.
+// Reads one kubeconfig. Messages begin with file name and line.
 class Reader {
  public:
   Reader(std::filesystem::path path, const yaml::Node& root)
@@ -66,7 +66,7 @@ class Reader {
     return current;
   }
 
-  // The mapping under `key` of the entry of `list` that is called `name`.
+  // The mapping at `key` in the entry of `list` with this name.
   Result<const yaml::Node*> named(std::string_view list, std::string_view key,
                                   const std::string& name) const {
     const auto* const entries = root_.find(list);
@@ -88,7 +88,7 @@ class Reader {
                   fmt::format("no \"{}\" among {}", name, list), hint);
   }
 
-  // The text under `key`; empty when it is absent or null.
+  // The text at `key`; empty if absent or null.
   Result<std::string> text(const yaml::Node& map, std::string_view key) const {
     const auto* const found = map.find(key);
     if (found == nullptr || found->kind == yaml::Kind::kNull) return std::string();
@@ -104,7 +104,7 @@ class Reader {
     return refuse(found->line, fmt::format("{} is neither true nor false", key));
   }
 
-  // The text in the kubeconfig itself (`<key>-data`, base64), else the file that `key` names.
+  // The inline text (`<key>-data`, base64), else the file at `key`.
   Result<Secret> secret(const yaml::Node& map, const std::string& key) const {
     const auto data_key = key + "-data";
     ASSIGN_OR_RETURN(const auto data, text(map, data_key));

@@ -16,7 +16,7 @@ struct Status {
   std::string message;
   std::string reason;
   bool names_object = false;  // details.name is set
-  std::string budget;         // of an eviction: the message of the blocking PodDisruptionBudget
+  std::string budget;         // the message of a PodDisruptionBudget that blocks an eviction
 };
 
 // One line of at most 500 bytes.
@@ -132,14 +132,14 @@ std::string subject_of(const std::string& user) {
   return fmt::format("user \"{}\"", user);
 }
 
-// The missing RBAC rule, read from the server's text and not from the request: an apply may lack
+// The missing RBAC rule. Taken from the server's text, not from the request: an apply may lack
 // `create`, and a patch of a subresource needs another rule than a patch of the object.
 std::string missing_rule(const Request& request, const Status& said, std::string_view who) {
   const std::string_view text = said.message;
   const auto user = quoted_after(text, "User \"");
   const auto resource = quoted_after(text, "resource \"");
   const auto verb_at = text.find("\" cannot ");
-  // The text is not RBAC's: an admission policy or a quota refused, and its text says what to do.
+  // Not from RBAC: an admission policy or a quota refused, and its text says what to do.
   if (!user || !resource || verb_at == std::string_view::npos) return {};
   auto verb = text.substr(verb_at + 9);
   verb = verb.substr(0, verb.find(' '));
@@ -183,8 +183,8 @@ std::string hint_of(const Request& request, long status, const Status& said, std
   }
 }
 
-// An eviction blocked by a PodDisruptionBudget, with the budget's name; nullopt: it is not. The
-// server names the budget only in its text, and refuses a Pod with several by a 500.
+// The error of an eviction blocked by a PodDisruptionBudget, with its name; nullopt: another error.
+// The server names the budget only in its text, and answers 500 if a Pod has several.
 std::optional<Error> blocked_by_budget(const Request& request, const Status& said) {
   if (request.subresource != "eviction") return std::nullopt;
   const auto hint = fmt::format("make room in it: kubectl get pdb -n {}", request.key.ns);

@@ -124,7 +124,7 @@ TEST(Refusal, ABudgetInTheWayOfAnEvictionIsNamed) {
     EXPECT_EQ(error.what, one.what) << one.name;
     EXPECT_EQ(error.hint, "make room in it: kubectl get pdb -n shop") << one.name;
   }
-  // A server that is busy is no budget.
+  // A busy server is not a budget.
   const auto busy = refusal(evict, 429, R"({"message":"too many requests"})", "x");
   EXPECT_THAT(busy.what, HasSubstr("429 Too Many Requests: too many requests"));
   EXPECT_THAT(busy.hint, HasSubstr("busy"));

@@ -25,7 +25,7 @@ void add(HeaderList& list, const std::string& header) {
   list.reset(curl().slist_append(list.release(), header.c_str()));
 }
 
-// With these a peer that vanishes is noticed after 30 s.
+// With these settings a vanished peer is detected after 30 s.
 int set_keepalive(void* /*context*/, curl_socket_t socket, curlsocktype purpose) {
   if (purpose != CURLSOCKTYPE_IPCXN) return CURL_SOCKOPT_OK;
   const auto set = [&](int level, int name, int value) {
@@ -44,7 +44,7 @@ curl_blob blob_of(const std::string& text) {
   return {const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
 }
 
-// `version`: CURLINFO_HTTP_VERSION, which curl sets with the answer.
+// `version`: CURLINFO_HTTP_VERSION.
 std::string_view name_of_protocol(long version) {
   switch (version) {
     case CURL_HTTP_VERSION_1_0:
@@ -85,7 +85,7 @@ struct Transfer::Handles {
   HeaderList headers;
   HeaderList connect_to;
   std::array<char, CURL_ERROR_SIZE> trouble{};
-  // These belong to the exchange under way.
+  // Of the running exchange.
   const Exchange* exchange = nullptr;
   Exchange::Clock::time_point last_byte;
   bool refused = false;  // take() returned false
@@ -136,7 +136,7 @@ bool Transfer::prepare(const Exchange& exchange, const std::string& url) {
   set(CURLOPT_SOCKOPTFUNCTION, &set_keepalive);
   set(CURLOPT_WRITEFUNCTION, &Handles::write);
   set(CURLOPT_WRITEDATA, handles_.get());
-  // Not for a watch: compression may hold its events back.
+  // Not for a watch: compression may delay its events.
   if (!exchange.quiet) set(CURLOPT_ACCEPT_ENCODING, "gzip");
 
   handles.headers.reset();
