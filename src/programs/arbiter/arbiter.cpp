@@ -114,8 +114,8 @@ void Arbiter::round(std::chrono::milliseconds timeout) {
   }
 }
 
-// An awake arbiter steps without being asked. Only a latency-critical tenant needs a step before
-// the next one is due.
+// An awake arbiter steps anyway. Only a latency-critical tenant needs a step before the next one is
+// due.
 void Arbiter::notice(const std::string& id, wire::Message kind) {
   if (kind == wire::Message::kContext && reconciler_ != nullptr) reconciler_->hurry();
   if (kind != wire::Message::kWaiting) return;
@@ -213,7 +213,7 @@ void Arbiter::put_in_order() {
 
 // Reads every slot once, then steps every device.
 bool Arbiter::step() {
-  if (now() - beat_ >= kBeat) beat();  // first: whatever the step takes, the arbiter lives
+  if (now() - beat_ >= kBeat) beat();  // first, because the step may take long
   read_slots();
   bool is_busy = false;
   Ns pace = kRest;
@@ -312,7 +312,7 @@ void Arbiter::look_around(bool something) {
   status_file_.put(status());
 }
 
-// Handles processes that came or went since the last look.
+// Handles processes that came or ended since the last call.
 void Arbiter::look_at_processes() {
   bool changed = false;
   for (Tenant* tenant : order_) {

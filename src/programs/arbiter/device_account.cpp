@@ -28,12 +28,12 @@ Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& 
   return finding;
 }
 
-// Or may be: its group is not known.
+// True also if its control group is unknown.
 bool is_in_pod(const host::ProcessFacts& facts) {
   return !facts.cgroup || host::is_in_pod(*facts.cgroup);
 }
 
-// A daemon of the node's own. One without a group is ending.
+// An MPS daemon of the node itself. One without a control group is ending.
 bool is_mps_server_outside(const host::ProcessFacts& facts) {
   return !is_in_pod(facts) && !facts.cgroup->empty() && facts.name.starts_with(kMpsServer);
 }
@@ -97,8 +97,8 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
     return;
   }
   others_bytes += finding.memory_bytes.value_or(0);
-  // An MPS server is no finding. Its clients are in NVML's list too, and its own memory serves all
-  // of them.
+  // An MPS server is not a finding. Its clients are in NVML's list too, and its own memory serves
+  // all of them.
   if (serves_mps || is_mps_server_outside(facts)) {
     mps_servers.push_back(process.pid);
     return;

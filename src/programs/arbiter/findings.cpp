@@ -81,7 +81,7 @@ void Findings::tell(const Finding& finding) {
       case Finding::Kind::kForeignUsageFile:
       case Finding::Kind::kImagePreload:
       case Finding::Kind::kKernelLimitChanged:
-        break;  // not of a device; who finds it logs it
+        break;  // not of a device; logged where it is found
     }
     return "";
   }();

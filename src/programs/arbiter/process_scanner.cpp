@@ -97,10 +97,10 @@ ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
   return result;
 }
 
-// Adds the mounts that the processes of its container see which it descends from. Returns these.
+// Adds the mounts visible to its ancestors in its container. Returns these processes.
 std::vector<pid_t> ProcessScanner::add_ancestors(host::ProcessFacts& facts) const {
   constexpr int kMost = 64;
-  constexpr std::size_t kMostMounts = 50'000;  // of all together: a container may make many
+  constexpr std::size_t kMostMounts = 50'000;  // of all together: a container may have many
   const auto container = host::container_of(facts.cgroup.value_or(""));
   std::vector<pid_t> ancestors;
   if (!container) return ancestors;

@@ -70,7 +70,7 @@ void Reconciler::look() {
   for (const TenantSession* session : sessions) {
     const auto registered = session->registered();
     anybody |= !registered.empty();
-    // A tenant whose words were found wrong gets its processes looked up in /proc, for the finding.
+    // If a tenant's reports were found wrong, its processes are looked up in /proc for the finding.
     const bool trusted = is_trusted(*session);
     for (const DeviceLimits& device : session->limits().devices) {
       auto& pids = known[device.uuid];
@@ -162,7 +162,7 @@ void Reconciler::take_devices(const ProcessScan& scan,
   const auto containers = containers_of(after, scan);
   for (const auto& [uuid, processes] : devices) {
     const auto here = places.find(uuid);
-    if (here == places.end()) continue;  // the device's tenants went meanwhile
+    if (here == places.end()) continue;  // the device's tenants ended since
     note_device(uuid, processes ? std::nullopt : std::optional(processes.error()), here->second);
     if (!processes) continue;
     DeviceAccount account{

@@ -51,7 +51,7 @@ void TenantFiles::look_at(const std::string& id, const Result<std::string>& text
                           const Users& users) {
   File& file = files_[id];
   const bool is_known = text && file.served == *text;
-  // The same content has failed, and it is not time to try it again.
+  // The same content has failed before, and the next try is not due.
   const bool waits =
       text && file.failure && file.failure->text == *text && clock_.now() < file.failure->due;
   if (waits && !is_known) return;
@@ -80,7 +80,7 @@ Result<void> TenantFiles::take_in(const std::string& id, const std::string& text
   return users.serve(id, std::move(limits));
 }
 
-// True: a file has gone.
+// True: a file is gone.
 bool TenantFiles::let_go_others(const std::set<std::string>& there, const Users& users) {
   const auto gone = std::erase_if(files_, [&](const auto& entry) {
     if (there.contains(entry.first)) return false;
@@ -90,7 +90,7 @@ bool TenantFiles::let_go_others(const std::set<std::string>& there, const Users&
   return gone > 0;
 }
 
-// Notes a failure and when to try again. Logs `line` if the reason is a new one.
+// Records a failure and the time of the next try. Logs `line` if the reason is new.
 void TenantFiles::failed(std::optional<Failure>& failure, const std::string& text,
                          const std::string& reason, const std::string& line) {
   if (!failure || failure->reason != reason) log_.error(line);

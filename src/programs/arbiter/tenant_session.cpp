@@ -63,8 +63,7 @@ TenantSession::~TenantSession() {
   }
 }
 
-// Takes over the processes that registered with the arbiter before this one and have not ended
-// since.
+// Takes over the processes that registered with the previous arbiter and still run.
 Result<void> TenantSession::adopt() {
   for (const tenant::ProcessId& id : usage_.owners()) {
     auto process = tenant::Process::open(id);
@@ -81,7 +80,7 @@ Result<void> TenantSession::adopt() {
   note_slots();
   if (!usage_.awaits_file()) return {};
   if (!usage_.somebody_may_hand_over()) return usage_.give_up();
-  // What they may ask for is known once it is known what they asked for.
+  // What they may request is known once their earlier requests are known.
   for (wire::DevicePolicy& device : policy().devices) device.closed = is_held() ? 1 : 0;
   return {};
 }
@@ -107,7 +106,7 @@ void TenantSession::give_up_usage() {
   if (!usage_.awaits_file()) return;
   if (const auto given_up = usage_.give_up(); !given_up) {
     ports_.log.error(fmt::format("tenant {}: {}", limits_.id, given_up.error().message()));
-    return;  // tried again with the next look
+    return;  // tried again in the next round
   }
   answer_held();
 }
@@ -251,7 +250,7 @@ void TenantSession::accept_all() {
       told_.warn("accept",
                  fmt::format("tenant {}: {}; tried again each second (LimitNOFILE of the arbiter)",
                              limits_.id, peer.error().message()));
-      // The socket stays readable. It is left alone for a second; otherwise the loop would spin.
+      // The socket stays readable. It is ignored for a second; otherwise the loop would spin.
       ports_.poller.remove(listener_.fd());
       is_listening_ = false;
       return;
@@ -280,7 +279,7 @@ void TenantSession::greet(tenant::Peer peer) {
   if (!ports_.poller.add(member->connection->fd(), [this, key] { receive(key); })) dismiss(key);
 }
 
-// nullptr: there is no room for it, which was reported to it, or it cannot be watched.
+// nullptr: there is no room, which it was informed of, or it cannot be watched.
 TenantSession::Member* TenantSession::add_member(tenant::Process process,
                                                  tenant::Connection& connection) {
   const tenant::ProcessId id = process.id();
@@ -295,7 +294,7 @@ TenantSession::Member* TenantSession::add_member(tenant::Process process,
     turn_away(connection, slot.error().message());
     return nullptr;
   }
-  // It lives, and closed its connection before: the slot is in use again.
+  // It still runs, and closed its connection before: the slot is in use again.
   std::erase(unreleased_, id);
   Member& member =
       members_.emplace(id.pid, Member{std::move(process), Places::Lease(ports_.places), *slot})
@@ -312,7 +311,7 @@ void TenantSession::turn_away(tenant::Connection& connection, std::string_view w
   told_.warn("full", fmt::format("tenant {}: {}", limits_.id, why));
   const wire::Welcome full{wire::kHelloMagic, wire::Message::kWelcome, wire::Answer::kFull, 0, 0};
   (void)connection.send(full, -1, -1);  // best effort: the process may be gone
-  // A close would take the answer away from a process that has said hello, or is about to.
+  // Closing would discard the answer for a process that has sent hello, or is about to.
   constexpr std::size_t kMost = 8;
   if (turned_away_.size() == kMost) turned_away_.erase(turned_away_.begin());
   turned_away_.push_back(std::move(connection));
@@ -353,8 +352,8 @@ void TenantSession::receive(Key key) {
   }
 }
 
-// The connection has ended. So has the process, as a rule. One that lives has closed a descriptor
-// that it did not know, and its library registers again: until then it is a member as before.
+// The connection has ended, and usually the process. One that still runs has closed a descriptor
+// that it did not know, and its library registers again: until then it remains a member.
 void TenantSession::lose_connection(Key key) {
   Member& member = members_.at(key);
   if (member.process.has_ended()) return dismiss(key);
@@ -403,7 +402,7 @@ bool TenantSession::begin_anew(Member& member) {
   return true;
 }
 
-// Takes what was not taken yet of what the member did.
+// Applies what the member did and was not applied yet.
 void TenantSession::settle(const Member& member) {
   add(member, ended_);
   const auto reading = usage_.read(member.slot);

@@ -6,12 +6,12 @@
 
 namespace tranche::cli {
 int run_mps_control_command(const Invocation& invocation) {
-  // As in NVIDIA's program, the subcommand comes first.
+  // The subcommand comes first, as in NVIDIA's program.
   auto rest = invocation;
   const Word* word = nullptr;
   if (!rest.arguments.empty() && !rest.arguments.front().starts_with('-')) {
     word = find_word(invocation.command, rest.arguments.front());
-    // NVIDIA's program ignores a word that it does not know.
+    // NVIDIA's program ignores unknown words.
     if (word == nullptr && !invocation.command.is_part)
       return refuse_word(invocation, rest.arguments.front());
     if (word != nullptr) rest.arguments = rest.arguments.subspan(1);

@@ -11,7 +11,7 @@ struct Case {
   const char* name;
   Wish wish;
   Names names;
-  // What is chosen: a name, "" for the empty configuration; nullopt: an error with `text` in it.
+  // The choice: a name, "" for the empty configuration; nullopt: an error that contains `text`.
   std::optional<std::string> expected;
   const char* text;
 };

@@ -46,7 +46,7 @@ SharingStrategy Sharing::strategy() const {
 }
 
 bool matches_pattern(const std::string& pattern, const std::string& text) {
-  // Greedy matching: on a mismatch, go back to the last `*` and let it match one character more.
+  // Greedy matching: on a mismatch, go back to the last `*` and let it match one more character.
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = std::string::npos;

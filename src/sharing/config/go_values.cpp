@@ -32,7 +32,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// Takes digits off the front of `text`; false when the number does not fit.
+// Removes digits from the front of `text`; false: the number overflows.
 bool take_digits(std::string_view& text, std::uint64_t& number) {
   while (!text.empty() && is_digit(text.front())) {
     const auto digit = static_cast<std::uint64_t>(text.front() - '0');
@@ -45,7 +45,7 @@ bool take_digits(std::string_view& text, std::uint64_t& number) {
   return true;
 }
 
-// Takes ".digits" off the front; the value is in [0, 1). What double cannot hold is dropped.
+// Removes ".digits" from the front; the value is in [0, 1). Excess precision is dropped.
 double take_fraction(std::string_view& text, bool& any) {
   double value = 0;
   double scale = 1;
@@ -67,7 +67,7 @@ const Unit* take_unit(std::string_view& text) {
   return &*unit;
 }
 
-// One "1.5h" off the front, added to `total`.
+// Removes one "1.5h" from the front, and adds it to `total`.
 bool take_term(std::string_view& text, std::uint64_t& total) {
   std::uint64_t whole = 0;
   bool any = is_digit(text.front());
@@ -104,8 +104,8 @@ bool is_dashed_uuid(std::string_view text) {
   return true;
 }
 
-// Takes out the '_' between digits, or after the sign of a base, as Go's literals have them. False:
-// one stands elsewhere. `text`: without its sign.
+// Removes '_' between digits, or after a base prefix, as in Go's literals. False: one is elsewhere.
+// `text`: without its sign.
 bool drop_underscores(std::string& text) {
   const char kind = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : ' ';
   const bool based = kind == 'x' || kind == 'o' || kind == 'b';

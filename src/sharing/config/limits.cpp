@@ -75,7 +75,7 @@ struct ToText {
   std::string operator()(Bytes bytes) const { return to_quantity(bytes.value); }
 };
 
-// `equal` is what the configuration promises, and neither set nor proposed.
+// `equal` is the promise of the configuration, and cannot be set or proposed.
 template <class Limit>
 Result<Limit> as_setting(Result<Limit> limit, std::string_view remedy) {
   if (!limit && limit.error().hint.starts_with("write equal")) limit.error().hint = remedy;

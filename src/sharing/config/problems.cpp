@@ -8,7 +8,7 @@
 namespace tranche::config {
 namespace {
 
-// More messages than fit on a screen are no help.
+// More messages would not help.
 constexpr std::size_t kMaxShown = 50;
 
 std::string message(std::string_view where, std::string_view what, std::string_view remedy) {

@@ -15,15 +15,14 @@ bool follows(Use held, Use offered) { return held == Use::kWhole && offered == U
 
 bool overlap(const Holding& a, const Holding& b) {
   if (a.device == b.device && !a.device.empty()) return true;
-  // Of a MIG instance that is gone nobody can use anything. One that is not made yet may become any
-  // of its GPU's.
+  // Nobody can use a removed MIG instance. One not created yet may become any of its GPU's.
   if (a.gpu.empty() || a.gpu != b.gpu) return false;
   const auto is_all = [](const Holding& one) { return one.device == one.gpu; };
   return is_all(a) || is_all(b) || a.device.empty() || b.device.empty();
 }
 
 bool excludes(const Holding& held, const Holding& wanted) {
-  // The two wires never give out the same silicon, nor twice what nobody granted.
+  // Device plugin and claims never grant the same hardware, nor hardware in use without a grant.
   if (held.wire != wanted.wire) return overlap(held, wanted);
   if (held.wire != Wire::kDevicePlugin) return false;
   if (held.device != wanted.device) return overlap(held, wanted);

@@ -21,7 +21,7 @@ Holdings Holdings::those(const Pick& pick) const {
 }
 
 Holdings Holdings::of_device(std::string_view uuid) const {
-  // The GPU that it lies on is known from whoever holds it, or it is a GPU itself.
+  // Its GPU is known from whoever holds it, or it is a GPU itself.
   Holding asked{.device = std::string(uuid), .gpu = std::string(uuid)};
   const auto same = std::ranges::find(all_, uuid, &Holding::device);
   if (same != all_.end() && !same->gpu.empty()) asked.gpu = same->gpu;

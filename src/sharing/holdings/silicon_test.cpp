@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-// GPU-0 is cut into two instances, GPU-1 is whole.
+// GPU-0 has two instances, GPU-1 is whole.
 gpu::Machine machine() {
   gpu::Machine machine;
   machine.gpus = {{.index = 0, .uuid = {"GPU-0"}}, {.index = 1, .uuid = {"GPU-1"}}};

@@ -195,7 +195,7 @@ void Apportioner::find_slices() {
   }
 }
 
-// A tenant that ended a pair and went on at once has the device until its turn is over or another
+// A tenant that ended a pair and continued at once has the device until its turn is over or another
 // tenant's pair ends. Returns the part of `work` that falls into that time. The end of `work` is
 // unknown, or is not the end that it follows. Empty: `work` did not begin at an end of its tenant.
 Stretch Apportioner::after_own(TenantId tenant, const Stretch& work) const {

@@ -81,8 +81,8 @@ TEST(Apportioner, WhatAPairWaitedForItsTurnIsNotItsOwn) {
 TEST(Apportioner, APairThatSpansAnothersSliceIsChargedWhatItTook) {
   constexpr Ns us = std::chrono::microseconds(1);
   Apportioner whose(Ns{0});
-  // kA went on after its second end until its slice was over. Then kB had a slice before kA came
-  // again.
+  // kA continued after its second end until its slice was over. Then kB had a slice before kA's
+  // next one.
   whose.finished(kA, {0 * us, 900 * us}, 900 * us);
   whose.finished(kA, {900 * us, 1800 * us}, 900 * us);
   whose.finished(kA, {1800 * us, 4100 * us}, 300 * us);
@@ -90,8 +90,7 @@ TEST(Apportioner, APairThatSpansAnothersSliceIsChargedWhatItTook) {
   EXPECT_EQ(whose.close(4100 * us), (Charges{{kA, 2100 * us}, {kB, 2000 * us}}));
 }
 
-// kA's estimates are half of the time that its work takes. Its pairs that were not interrupted show
-// that.
+// kA's estimates are half of its work's real time. Its uninterrupted pairs show that.
 TEST(Apportioner, EstimatesArePutRightByPairsThatWereNotInterrupted) {
   constexpr Ns us = std::chrono::microseconds(1);
   Apportioner whose(Ns{0});
@@ -104,7 +103,7 @@ TEST(Apportioner, EstimatesArePutRightByPairsThatWereNotInterrupted) {
   EXPECT_EQ(whose.close(15'000 * us), (Charges{{kA, 1000 * us}, {kB, 4000 * us}}));
 }
 
-// Its estimate spans the slices of kB too.
+// Its estimate also spans kB's slices.
 TEST(Apportioner, LongWorkThatTookTurnsHasASliceBeforeItsEnd) {
   constexpr Ns ms = std::chrono::milliseconds(1);
   Apportioner whose(Ns{0});

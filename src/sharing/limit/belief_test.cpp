@@ -1,5 +1,5 @@
-// Tenants that report waiting or work without doing anything, in virtual time (testing.h): they
-// hold nobody off for long, and an honest tenant that was not believed is believed again.
+// Tenants that report waiting or work without doing anything, in virtual time (testing.h): they do
+// not delay others for long, and an honest tenant that was not believed is believed again.
 
 #include "limit/belief.h"
 
@@ -52,7 +52,7 @@ struct IdleWord {
   Share hostile;
   std::function<bool(Ns)> says_it_waits;
   Program does = nothing;
-  Ns under_way{0};  // reported, and not there
+  Ns under_way{0};  // reported, but not real
   int tenants = 1;  // that do the same
   Share neighbour{.priority = Priority::kBestEffort};
   double least = 90.0;  // percent of the device that the neighbour has
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                  Ns{0}, 15, kBestEffort}),
     [](const auto& test) { return test.param.name; });
 
-// On a device with a latency-critical tenant, best-effort ones take turns of some milliseconds. A
+// On a device with a latency-critical tenant, best-effort ones take turns of a few milliseconds. A
 // tenant that has the turn and does nothing loses it.
 TEST(Turns, GoOnToWhoUsesThem) {
   VirtualDevice device;
@@ -128,7 +128,7 @@ TEST(Turns, GoOnToWhoUsesThem) {
   EXPECT_GE(percent(device.executed(honest), 10s), 85.0);
 }
 
-// A latency-critical tenant that has used what its cap allows waits for its cap, and not for
+// A latency-critical tenant that has used up its cap waits for the cap only, and does not delay
 // others.
 TEST(Urgency, OfATenantThatWaitsForItsCapHoldsNobodyOff) {
   VirtualDevice device;
@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(Policy, HonestCritical,
                                            Honest{"Capped", kCappedMore, 40, 120us}),
                          [](const auto& test) { return test.param.name; });
 
-// It said that it waits for a long time (stopped at the gate), and then works as before.
+// It reports waiting for a long time (stopped at the gate), and then works as before.
 TEST(Belief, ComesBackWithWork) {
   VirtualDevice device;
   bool works = false;
@@ -206,7 +206,8 @@ TEST(Belief, ComesBackWithWork) {
 
 struct Heard {
   std::string name;
-  std::vector<std::tuple<Ns, bool, Ns>> steps;  // how long, asserts, used in it; a step each ms
+  std::vector<std::tuple<Ns, bool, Ns>>
+      steps;  // duration, asserts, time used
   bool is_believed;
 };
 

@@ -75,8 +75,8 @@ struct PairCase {
 
 class CapsTogether : public ::testing::TestWithParam<PairCase> {};
 
-// Both have their parts, also where together they fill the device and one launch takes as long as
-// several of the other's turns.
+// Both get their parts, even if together they fill the device and one launch takes as long as
+// several turns of the other.
 TEST_P(CapsTogether, AreBothReached) {
   VirtualDevice device;
   const PairCase& pair = GetParam();
@@ -147,8 +147,8 @@ TEST(Device, WeightsAreKeptWithinFivePercent) {
   }
 }
 
-// A tenant that runs long launches has less than a slice of work at a time. Its pair begins long
-// before its turn. It must not be charged less for that.
+// A tenant with long launches has less than a slice of work at a time. Its pair begins long before
+// its turn, and must still be charged in full.
 TEST(Device, WeightsAreKeptBetweenLaunchesOfDifferentLengths) {
   VirtualDevice device;
   const TenantId one = device.add({.weight = 1}, storm(1000us));
@@ -217,7 +217,7 @@ TEST(Device, WhatIsChargedIsWhatWasExecuted) {
   EXPECT_NEAR(percent(device.charged(b), 5s), percent(device.executed(b), 5s), 3.0);
 }
 
-// A tenant whose time is only counted is charged what it used, and nothing bounds it.
+// A tenant whose time is only counted is charged what it used, without a limit.
 TEST(Device, ATenantThatNothingHoldsIsAccounted) {
   Device device{Ns{0}};
   const TenantId counted{1};
@@ -254,7 +254,7 @@ TEST(Device, BestEffortDoesNotHarmTheLatencyCritical) {
   EXPECT_GE(percent(rest, 10s - 10s * 48 / 200), 70.0);
 }
 
-// The tenant was stopped while it waited. As long as it is stopped, it does not use its permission.
+// The tenant is stopped while it waits. Until it continues, it does not use its permission.
 TEST(Device, WhoDoesNotUseItsLeaveHoldsNobodyBack) {
   Device device(Ns{0});
   const TenantId stopped{1};
@@ -275,7 +275,7 @@ TEST(Device, WhoDoesNotUseItsLeaveHoldsNobodyBack) {
   const Ns before = asked;
   for (; now < 2s; now += 2ms) step(now, Ns{0});
   EXPECT_GT(asked - before, 900ms);
-  // The tenant goes on: its permission is still valid, and the others wait for it again.
+  // The tenant continues: its permission is still valid, and the others wait for it again.
   const Ns allowed = step(now += 2ms, Ns{0});
   EXPECT_GT(allowed, Ns{0});
   EXPECT_GT(step(now += 2ms, allowed), allowed);
@@ -328,7 +328,7 @@ TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
   EXPECT_TRUE(closed(3s + 20ms, {.asked = 3ms, .outstanding = 1ms}));
 }
 
-// What a step examines with this many tenants that endlessly report nonsense next to four others.
+// What a step examines if so many tenants report nonsense all the time next to four others.
 std::uint64_t most_work_of_a_step(unsigned hostile) {
   constexpr std::size_t kMost = 128;  // as the arbiter joins them
   Device device(0ms);

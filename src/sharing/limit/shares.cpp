@@ -70,8 +70,8 @@ void Shares::feed_the_idle() {
   }
 }
 
-// Idle time earns nothing: a tenant that comes back stands no earlier than the first of those that
-// stayed.
+// Idle time earns nothing: a tenant that comes back is placed no earlier than the first of those
+// that stayed.
 void Shares::join_the_queue(Tenant& tenant) const {
   double first = std::numeric_limits<double>::infinity();
   for (const auto& [id, other] : tenants_) {

@@ -1,5 +1,5 @@
-// Tenants that forge what the arbiter reads of them, and work that turns out to be much longer than
-// it was expected to be, in virtual time (testing.h): the share that each gets all the same.
+// Tenants that forge what the arbiter reads, and work that takes much longer than expected, in
+// virtual time (testing.h): each still gets its share.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(Tampering, ASumThatIsWrittenBackGainsNothing) {
     device.run(10s);
     const Ns before = device.executed(other);
     EXPECT_NEAR(part_of(device, forger, 10s), 10.0, 3.0);
-    // What is under way cannot be called back: for a while the device is shared by slices.
+    // Running work cannot be preempted: for a while the device is time-sliced.
     EXPECT_GE(percent(device.executed(other) - before, 10s), 45.0);
   }
 }
@@ -55,7 +55,7 @@ TEST(Tampering, ASumThatIsWrittenBackGainsNothingBesideAnotherOfItsWeight) {
   EXPECT_NEAR(part_of(device, forger, 10s), 50.0, 5.0);
 }
 
-// As the arbiter does each second: NVML's samples come once the second is over.
+// Like the arbiter each second: NVML's samples arrive when the second is over.
 struct Samples {
   VirtualDevice& device;
   TenantId tenant;
@@ -97,7 +97,7 @@ TEST(Tampering, WhoReportsNothingGetsItsShareOnceItIsFound) {
   }
 }
 
-// Its launches were expected to take 10 us each. They take 40 ms, and all of them are under way.
+// The launches were expected to take 10 us each. They take 40 ms, and all are in flight.
 TEST(Tampering, WorkThatTakesMuchLongerThanItWasExpectedToIsPaidBeforeMoreMayGo) {
   VirtualDevice device;
   int launches = 0;
@@ -114,7 +114,7 @@ TEST(Tampering, WorkThatTakesMuchLongerThanItWasExpectedToIsPaidBeforeMoreMayGo)
   EXPECT_NEAR(percent(device.executed(late) - had, device.now() - begin), 10.0, 3.0);
 }
 
-// While nothing runs the arbiter sleeps. Earlier use is paid off by then.
+// While nothing runs the arbiter sleeps. By then earlier use is paid off.
 TEST(Tampering, IdleTimePaysForWhatWasUsed) {
   VirtualDevice device;
   bool wants = true;

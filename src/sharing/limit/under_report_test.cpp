@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Takes `seconds` with `sampled` and `charged` in each. Returns the time charged beyond that.
+// Runs `seconds` with `sampled` and `charged` in each. Returns the additional charge.
 Ns run(UnderReport& report, int seconds, Ns sampled, Ns charged) {
   Ns sum{0};
   for (int i = 0; i < seconds; ++i) sum += report.take(1s, sampled, charged);
@@ -83,7 +83,7 @@ TEST(UnderReport, ATenantThatTellsLittleGainsNoMoreThanTheTolerance) {
            static_cast<double>(device.now().count());
   };
   EXPECT_GT(part_of_liar(false), 0.80);
-  // A half, and 5 % of the device, a tenth of its use, and 1.5 s once.
+  // Its half, 5 % of the device, a tenth of its use, and 1.5 s once.
   EXPECT_LT(part_of_liar(true), 0.50 + 0.05 + 0.05 + 1.5 / kSeconds);
 }
 

@@ -32,7 +32,7 @@ TEST(UntrackedMemory, EachReadingOfSlotsThatStandStillCounts) {
   }
 }
 
-// Memory was charged after the first look and given back before the second. NVML saw it in between.
+// Memory was charged after the first reading and freed before the second. NVML saw it in between.
 TEST(UntrackedMemory, AChargeThatComesAndGoesIsForgotten) {
   UntrackedMemory untracked;
   untracked.take(Reading{{300, 0, 0}});
@@ -42,7 +42,7 @@ TEST(UntrackedMemory, AChargeThatComesAndGoesIsForgotten) {
   EXPECT_TRUE(untracked.settled());
 }
 
-// Memory was given back and taken again between the two looks.
+// Memory was freed and allocated again between the two readings.
 TEST(UntrackedMemory, MemoryThatGoesAndComesIsForgottenToo) {
   UntrackedMemory untracked;
   untracked.take(Reading{{1300, 1000, 1000}});

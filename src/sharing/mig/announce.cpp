@@ -221,7 +221,7 @@ std::vector<std::string> pod_texts(const Announcement& announcement) {
   return texts;
 }
 
-// The first with the head, the others below it.
+// The first line after the head, the others below it.
 std::string block(std::string_view head, const std::vector<std::string>& lines) {
   std::string text;
   for (const auto& line : lines) {

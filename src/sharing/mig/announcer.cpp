@@ -11,7 +11,7 @@ namespace {
 
 using cluster::SnapshotPod;
 
-// In a cluster with many Jobs this is the smaller part.
+// In a cluster with many Jobs only a small part of the Pods.
 constexpr const char* kNotEnded = "status.phase!=Succeeded,status.phase!=Failed";
 
 // A Pod that requests no extended resource affects no other Pod; one that ends is announced.
@@ -23,10 +23,10 @@ bool is_about(const SnapshotPod& pod, const cluster::MigChange& change, const st
          });
 }
 
-// What the announcement does not read, and the Pod's owner may make large.
+// Removes what the announcement does not read, and what the Pod's owner may make large.
 void shorten(SnapshotPod& pod, const std::string& node) {
   pod.pod.labels.clear();
-  if (pod.pod.node != node) pod.pod.annotations.clear();  // those tell a static Pod
+  if (pod.pod.node != node) pod.pod.annotations.clear();  // those identify a static Pod
   pod.pod.message.clear();
   pod.pod.unschedulable.clear();
   pod.pod.container_ids.clear();

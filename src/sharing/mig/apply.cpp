@@ -19,7 +19,7 @@ const gpu::Gpu& known_gpu(const Hardware& hardware, const gpu::GpuUuid& uuid) {
   return gpu == nullptr ? kUnknown : *gpu;
 }
 
-// What GPUs have, as the driver tells it.
+// The GPUs' state, as the driver reports it.
 using States = std::map<gpu::GpuUuid, gpu::MigState>;
 
 Result<States> read_states(gpu::MigControl& control, const Layout& of) {
@@ -37,7 +37,7 @@ struct Way {
   Change change;
 };
 
-// The way that is left, from what the GPUs have now.
+// The remaining steps from the GPUs' present state.
 Result<Way> way_to(const Layout& to, const Hardware& hardware, const Crowded& crowded = {}) {
   ASSIGN_OR_RETURN(auto states, read_states(hardware.control, to));
   Layout from;
@@ -46,7 +46,7 @@ Result<Way> way_to(const Layout& to, const Hardware& hardware, const Crowded& cr
     return mode_needs_reset(known_gpu(hardware, gpu));
   };
   ASSIGN_OR_RETURN(auto change, make_change(from, to, needs_reset, crowded));
-  // For those who watch: as people count GPUs.
+  // For readers of the log: in the order in which people count GPUs.
   std::ranges::stable_sort(change.steps, {},
                            [&](const Step& step) { return known_gpu(hardware, step.gpu).index; });
   return Way{.states = std::move(states), .change = std::move(change)};
@@ -54,7 +54,7 @@ Result<Way> way_to(const Layout& to, const Hardware& hardware, const Crowded& cr
 
 bool is_there(const Result<Way>& way) { return way && way->change.steps.empty(); }
 
-// Between two steps nothing is half done, so that is where a change can be left.
+// A change can be stopped only between two steps, when nothing is half done.
 class Patience {
  public:
   Patience(std::chrono::steady_clock::time_point until, const Clock& clock,
@@ -86,10 +86,10 @@ bool resets(const Step& step, const gpu::GpuUuid& gpu) {
   return step.kind == Step::Kind::kReset && step.gpu == gpu;
 }
 
-// Null if no mode changes, or if there is nothing to keep quiet.
+// Null if no mode changes, or without Hardware::quiet.
 Result<std::shared_ptr<void>> keep_quiet(const Way& way, const Hardware& hardware,
                                          const Patience& patience) {
-  // One that is to wait, or waits no more, changes nothing now.
+  // A mode that is set for the next reset, or no longer, changes nothing now.
   const auto is_mode = [](const Step& step) {
     return step.kind == Step::Kind::kReset || step.kind == Step::Kind::kSetMode;
   };
@@ -157,17 +157,17 @@ Result<void> apply(const Layout& to, const Hardware& hardware, const Watcher& wa
                    const std::stop_token& stop, Retries retries) {
   const Patience patience(until, clock, stop);
   Crowded crowded;
-  std::shared_ptr<void> quiet;  // also between two tries
+  std::shared_ptr<void> quiet;  // kept between two tries
   for (int tried = 1;; ++tried) {
     auto way = way_to(to, hardware, crowded);
     if (is_there(way)) return {};
-    // Before the first step, so that nothing is changed if a program stays in the way.
+    // Before the first step, so that nothing is changed if a program remains.
     if (way && quiet == nullptr) {
       ASSIGN_OR_RETURN(quiet, keep_quiet(*way, hardware, patience));
     }
     Result<void> taken = way ? take(*way, hardware, watcher, patience, crowded)
                              : Result<void>(std::unexpected(way.error()));
-    // A call may have done what it was asked and said that it failed, and the other way round.
+    // A call may have succeeded although it reported failure, and vice versa.
     if (is_there(way_to(to, hardware))) return {};
     if (taken) {
       taken = fail(Code::kUnavailable, "the GPUs have another layout after all steps were taken",

@@ -19,14 +19,14 @@ constexpr int kGpus = 2;
 
 gpu::GpuUuid uuid_of(int index) { return {"GPU-" + std::to_string(index)}; }
 
-// Whole ones mostly, else parts of one slice.
+// Mostly whole ones, else parts of one slice.
 std::vector<int> any_compute(const gpu::GpuInstanceProfile& profile) {
   const int parts = *rc::gen::weightedElement<int>({{6, 0}, {1, 1}, {1, 2}});
   if (parts == 0 || parts > profile.compute_slices) return {profile.compute_slices};
   return std::vector<int>(static_cast<std::size_t>(parts), 1);
 }
 
-// A layout that the hardware takes: instances are tried in random order.
+// A possible layout: instances are tried in random order.
 GpuLayout any_layout(test::FakeMigGpu gpu) {
   if (*rc::gen::inRange(0, 5) == 0) return {};
   GpuLayout layout{.enabled = true, .instances = {}};
@@ -54,7 +54,7 @@ test::FakeMigGpu any_gpu() {
           .mode_resets_itself = *rc::gen::arbitrary<bool>()};
 }
 
-// A node whose GPUs have `from`, and shall have `to`.
+// A node to change from `from` to `to`.
 struct Case {
   Case() {
     auto gpu = any_gpu();
@@ -72,14 +72,14 @@ struct Case {
     RC_ASSERT(apply(from));
   }
 
-  // Once: what is tried again could hide a way that leads nowhere.
+  // Without retries, which could hide a dead end.
   bool apply(const Layout& layout, int tries = 1) {
     return mig::apply(layout, {control, reset, machine}, {},
                       std::chrono::steady_clock::time_point::max(), clock, {},
                       {.tries = tries, .wait = std::chrono::milliseconds(0)})
         .has_value();
   }
-  // A process that may be killed.
+  // False: the process was killed.
   bool lives(const Layout& layout) {
     try {
       (void)apply(layout);
@@ -139,7 +139,7 @@ RC_GTEST_PROP(ApplyProperties, KeepsEveryInstanceThatBothLayoutsHave, ()) {
   }
 }
 
-// What holds an instance that stays is no obstacle, whatever is done next to it.
+// Whoever holds a kept instance does not block a change of others.
 RC_GTEST_PROP(ApplyProperties, HoldersOfInstancesThatStayAreNoObstacle, ()) {
   Case one;
   for (const auto& [gpu, layout] : one.to) {
@@ -158,7 +158,7 @@ RC_GTEST_PROP(ApplyProperties, HoldersOfInstancesThatStayAreNoObstacle, ()) {
   RC_ASSERT(one.has(one.to));
 }
 
-// Compute instances in any place of one GPU instance, with more to be created next to them.
+// Compute instances in any place of one GPU instance, with more created next to them.
 RC_GTEST_PROP(ApplyProperties, WhoIsNotAnnouncedKeepsItsComputeInstances, ()) {
   Case one;
   const auto gpu = uuid_of(0);

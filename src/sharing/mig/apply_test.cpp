@@ -207,7 +207,7 @@ TEST(Apply, WhatStaysInTheWayOfALargerComputeInstanceIsMadeAnew) {
   EXPECT_EQ(node.layout(), with({large(0, {2, 1})}));
 }
 
-// Another one that only gets more is left alone, and so is one that was already recreated.
+// An instance that only gets more is left alone, and so is one that was already recreated.
 TEST(Apply, OnlyWhereALargerComputeInstanceFindsNoPlaceAllAreMadeAnewAndOnlyOnce) {
   Node node("h100-80gb");
   using gpu::GpuInstance;
@@ -426,7 +426,7 @@ TEST(Apply, ARebootIsSpokenOfForTheModeThatIsWanted) {
   Node node("a100-80gb", {.mode_resets_itself = false});
   node.control.fail_calls("reset", {Code::kUnsupported, "it cannot be reset here"});
   for (const bool on : {true, false}) {
-    // The machine was read when the mode was off.
+    // `node.machine` still has the mode off.
     node.control.set_state(kGpu, {.enabled = !on, .pending = !on, .instances = {}});
     const auto done = node.apply(on ? with({}) : kOff);
     ASSERT_FALSE(done);

@@ -18,7 +18,7 @@ const Instance* at_same_place(const std::vector<Instance>& among, const Instance
   return found == among.end() ? nullptr : &*found;
 }
 
-// Indices into `compute` of those that `kept` lacks; of equal ones the later are left over.
+// Indices into `compute` of those that `kept` lacks; of equal ones the last.
 std::vector<std::size_t> left_over(const std::vector<int>& compute, std::vector<int> kept) {
   std::vector<std::size_t> over;
   for (std::size_t i = 0; i < compute.size(); ++i) {
@@ -33,12 +33,12 @@ std::vector<std::size_t> left_over(const std::vector<int>& compute, std::vector<
 }
 
 struct ComputeChange {
-  std::vector<std::size_t> destroyed;  // of the instance as it is
-  std::vector<std::size_t> created;    // of the instance as it shall be
+  std::vector<std::size_t> destroyed;  // in the present instance
+  std::vector<std::size_t> created;    // in the wanted instance
 };
 
-// If only additions or only removals are needed the others stay. If both are needed all are
-// recreated: a large one may need the place of those that would stay.
+// Only additions or only removals leave the others as they are. If both are needed, all are
+// recreated: a large one may need the place of others.
 ComputeChange compute_change(const Instance& from, const Instance& to, bool crowded = false) {
   ComputeChange change{.destroyed = left_over(from.compute, to.compute),
                        .created = left_over(to.compute, from.compute)};
@@ -48,8 +48,8 @@ ComputeChange compute_change(const Instance& from, const Instance& to, bool crow
   return {.destroyed = left_over(from.compute, {}), .created = left_over(to.compute, {})};
 }
 
-// Where compute instances may begin, as far as it is known without the driver: anywhere, or at
-// multiples of a power of two, as NVIDIA's tools list them.
+// Where compute instances may begin, as far as known without the driver: anywhere, or at multiples
+// of a power of two, as NVIDIA's tools list them.
 enum class ComputeStarts { kAny, kAligned };
 
 bool may_begin(ComputeStarts starts, int start, int slices) {
@@ -73,7 +73,7 @@ bool has_room(std::vector<gpu::ComputeInstance> present, const std::vector<int>&
   });
 }
 
-// Whether compute instances that are there go, or may have to make way for a larger one.
+// Whether existing compute instances are removed, or may have to make room for a larger one.
 bool made_anew(const gpu::GpuInstance& from, const Instance& to, const gpu::MigGeometry& geometry) {
   const auto change = compute_change(instance_of(from), to);
   if (!change.destroyed.empty()) return true;
@@ -97,7 +97,7 @@ class GpuSteps {
     destroy_compute(instance, left_over(instance.compute, {}));
     add(Step::Kind::kDestroyGpuInstance, instance);
   }
-  // Large ones first: what is left between small ones may be too small for a large one.
+  // Large ones first: gaps between small ones may be too small for them.
   void create_compute(const Instance& instance, std::vector<std::size_t> which) {
     std::ranges::stable_sort(which, std::greater(),
                              [&](std::size_t index) { return instance.compute[index]; });
@@ -107,7 +107,7 @@ class GpuSteps {
     add(Step::Kind::kCreateGpuInstance, instance);
     create_compute(instance, left_over(instance.compute, {}));
   }
-  // The mode that comes at the next reset; the one in force stays.
+  // Sets the mode for the next reset; the one in force stays.
   void set_mode_to_come(bool enabled) {
     steps_.push_back({.kind = Step::Kind::kSetModeToCome, .gpu = gpu_, .enabled = enabled});
   }

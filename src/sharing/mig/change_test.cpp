@@ -183,7 +183,7 @@ TEST(Leaving, AreComputeInstancesThatMayHaveToMakeWayForALargerOne) {
   gpu::MigState from{.enabled = true, .pending = true, .instances = {}};
   from.instances.push_back({.profile_id = 9, .placement = {0, 4}, .compute = {{0, 1, 1}}});
   EXPECT_THAT(leaving(from, wanted, geometry()).instances, ElementsAre(large(0, {1})));
-  // At 1 the driver may not take one of two slices.
+  // At 1 the driver may not accept one of two slices.
   from.instances[0].compute = {{0, 1, 0}};
   EXPECT_THAT(leaving(from, wanted, geometry()).instances, ElementsAre(large(0, {1})));
   from.instances[0].compute = {{0, 1, 2}};

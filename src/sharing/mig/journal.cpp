@@ -70,7 +70,7 @@ Journal read_journal(const json::Fields& fields, std::optional<Error>& error) {
                   .boot = word(fields, "boot", kLongestWord, Empty::kAllowed),
                   .touched = false,
                   .trouble = fields.need<std::string>("trouble")};
-  // A release before this one did not say it.
+  // Earlier releases did not write it.
   journal.touched = fields.need_or("touched", journal.phase > Phase::kDraining);
   if (journal.trouble.size() > kLongestTrouble) fields.refuse("trouble", "is too long");
   if (!same_gpus(journal.from, journal.to)) fields.refuse("to", "has other GPUs than \"from\"");

@@ -49,7 +49,7 @@ TEST(Journal, ComesBackAsWritten) {
   EXPECT_EQ(*read, journal());
 }
 
-// A release that did not say it had changed something in every phase but the first two.
+// Earlier releases did not record it, and changed the hardware in every phase but the first two.
 TEST(Journal, WhetherItCameToTheHardwareIsGuessedOfAnOlderOne) {
   auto older = content();
   older.erase("touched");
@@ -66,7 +66,7 @@ TEST(Journal, EveryPhaseComesBack) {
   }
 }
 
-// The sample that the schema is held to (tests/e2e/test_schemas.py).
+// The sample that tests/e2e/test_schemas.py compares with the schema.
 TEST(Journal, IsWrittenAsTheSample) {
   std::ifstream file("tests/data/journal-v1.json");
   const auto sample = nlohmann::json::parse(file);

@@ -11,14 +11,14 @@ namespace {
 
 constexpr int kMostComputeSlices = 8;
 
-// As gpu::compute_instance_name; of a profile that the geometry lacks, its id.
+// Like gpu::compute_instance_name; for a profile that the geometry lacks, its id.
 std::string device_name(const gpu::MigGeometry& geometry, int profile_id, int slices) {
   const auto* profile = geometry.find(profile_id);
   if (profile == nullptr) return fmt::format("profile {}", profile_id);
   return gpu::compute_instance_name(profile->name, profile->compute_slices, slices);
 }
 
-// Largest first: by compute slices of the name, then by the name backwards.
+// Largest first: by compute slices of the name, then by the name in reverse.
 std::string listed(const std::map<std::string, int>& devices) {
   std::vector<std::pair<std::string, int>> sorted(devices.begin(), devices.end());
   std::erase_if(sorted, [](const auto& one) { return one.second == 0; });

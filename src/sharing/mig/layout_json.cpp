@@ -8,7 +8,7 @@ namespace tranche::mig {
 namespace {
 
 constexpr std::size_t kMostGpus = 64;
-constexpr std::size_t kMostInstances = 16;  // of a GPU; of compute instances in one, too
+constexpr std::size_t kMostInstances = 16;  // of a GPU, and of compute instances in one
 constexpr std::int64_t kMostSlices = 64;
 constexpr std::int64_t kMostProfile = 1023;
 constexpr std::size_t kLongestUuid = 128;
@@ -52,7 +52,7 @@ Instance read_instance(const json::Fields& fields) {
 }
 
 GpuLayout read_gpu(const json::Fields& fields) {
-  // A release before this one did not say it.
+  // Earlier releases did not write it.
   GpuLayout layout{.enabled = fields.need<bool>("enabled"),
                    .instances = {},
                    .waits = fields.need_or("waits", false)};

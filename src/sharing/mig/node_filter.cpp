@@ -7,7 +7,7 @@
 namespace tranche::mig {
 namespace {
 
-// Kubernetes sets it on a Node that is cordoned.
+// Kubernetes sets it on cordoned Nodes.
 constexpr const char* kCordonTaint = "node.kubernetes.io/unschedulable";
 
 bool tolerates(const cluster::SnapshotPod& pod, const cluster::Taint& taint) {

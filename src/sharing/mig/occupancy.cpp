@@ -62,7 +62,7 @@ Occupancy::Occupancy(const gpu::MigGeometry& geometry)
     : geometry_(&geometry), instances_(geometry.profiles.size()) {
   for (const auto& profile : geometry.profiles) needs_.push_back(engines_of(profile));
   const auto profiles = largest_first(geometry);
-  // Who does not tell the engines of the whole GPU sets no bound by those of its parts.
+  // If the whole GPU's engines are not reported, the parts' engines set no bound.
   const bool told = !profiles.empty() && profiles.front()->attributes;
   most_.fill(told ? 0 : std::numeric_limits<int>::max());
   for (std::size_t i = 0; i < most_.size(); ++i) {
@@ -122,7 +122,7 @@ std::vector<const gpu::GpuInstanceProfile*> largest_first(const gpu::MigGeometry
   return profiles;
 }
 
-// They are all of one size, so who begins first leaves most to the others.
+// They are all of one size, so placing each as early as possible leaves most for the others.
 int number_beside(Occupancy taken, const gpu::GpuInstanceProfile& profile) {
   int number = 0;
   for (const int start : profile.starts) {

@@ -19,11 +19,11 @@ namespace tranche::mig {
 namespace {
 
 using Profile = gpu::GpuInstanceProfile;
-using Counts = std::vector<int>;  // of each profile that is wished for
+using Counts = std::vector<int>;  // of each wished profile
 
 constexpr std::size_t kMostSteps = 200'000;
 
-// What one GPU can hold of the profiles, such that no more of them fits.
+// What one GPU can hold of the profiles when no more of them fits.
 std::vector<Counts> patterns_of(const std::vector<const Profile*>& profiles,
                                 const gpu::MigGeometry& geometry) {
   std::set<Counts> all;
@@ -65,7 +65,8 @@ class Packer {
   Packer(const std::vector<const Profile*>& profiles, const gpu::MigGeometry& geometry)
       : profiles_(profiles), geometry_(geometry), patterns_(patterns_of(profiles, geometry)) {}
 
-  // What each GPU holds, and whether that is the fewest GPUs. GPUs that are all alike go first.
+  // The contents of each GPU, and whether that is the fewest GPUs. Layouts that are the same on all
+  // GPUs are preferred.
   std::pair<std::map<Counts, std::size_t>, bool> pack(const Counts& wished) {
     auto found = search(wished);
     std::size_t gpus = 0;
@@ -129,7 +130,7 @@ class Packer {
     return most;
   }
 
-  // The GPU that is filled best by what is left, as many times as it is filled so.
+  // Repeats the fullest possible GPU as often as the remaining instances allow.
   std::map<Counts, std::size_t> greedy(Counts left) const {
     std::map<Counts, std::size_t> gpus;
     while (!is_none(left)) {
@@ -146,8 +147,8 @@ class Packer {
     return gpus;
   }
 
-  // Whether `gpus` GPUs hold what is left. Some GPU has the largest profile that is left, so each
-  // step tries the GPUs that have it.
+  // Whether `gpus` GPUs hold the rest. Some GPU has the largest remaining profile, so each step
+  // tries the GPUs that have it.
   bool fits(const Counts& left, std::size_t gpus) {
     if (is_none(left)) return true;
     if (++steps_ >= kMostSteps || gpus < at_least(left) || failed_.contains({left, gpus})) {
@@ -181,8 +182,8 @@ class Packer {
   std::set<std::pair<Counts, std::size_t>> failed_;
 };
 
-// The wished instances of each profile, to be handed out to GPUs. Those with other compute
-// instances take the same place.
+// The wished instances of each profile, to distribute over GPUs. Other compute instances do not
+// change the place.
 class Stock {
  public:
   explicit Stock(const std::vector<InstanceWish>& wishes) {
@@ -212,8 +213,8 @@ std::vector<const Profile*> profiles_in(const std::vector<InstanceWish>& wishes,
   return profiles;
 }
 
-// How compute instances share GPU instances was settled before, by first fit: that is exact for up
-// to 3 slices.
+// The compute instances were distributed over GPU instances before, by first fit: exact for up to 3
+// slices.
 bool shares_large(const std::vector<InstanceWish>& wishes, const gpu::MigGeometry& geometry) {
   return std::ranges::any_of(wishes, [&](const InstanceWish& wish) {
     const int all = geometry.find(wish.profile_id)->compute_slices;

@@ -19,7 +19,7 @@ const gpu::MigGeometry& geometry_of(std::string_view key) {
   return gpu::find_mig_model(key)->geometry;
 }
 
-// How often each layout, by what it holds.
+// The number of GPUs of each layout, by its instances.
 std::map<std::string, std::size_t> layouts(const Packing& packing,
                                            const gpu::MigGeometry& geometry) {
   std::map<std::string, std::size_t> all;
@@ -71,7 +71,7 @@ TEST(Pack, ANameThatIsNoneIsRefused) {
   EXPECT_EQ(packing.error().code, Code::kInvalidArgument);
 }
 
-// The fewest GPUs, by handing out one instance after the other in every way.
+// The fewest GPUs, by placing one instance after the other in every way.
 std::size_t naive(const std::vector<InstanceWish>& wishes, const gpu::MigGeometry& geometry) {
   std::size_t best = wishes.size();
   std::vector<std::vector<InstanceWish>> gpus;

@@ -20,7 +20,7 @@
 namespace tranche::mig {
 namespace {
 
-// The file comes from a ConfigMap, which holds 1 MiB.
+// The limit of a ConfigMap, from which the file comes.
 constexpr std::size_t kLongestFile = std::size_t{1} << 20U;
 constexpr std::size_t kMostConfigs = 1000;
 constexpr std::size_t kMostEntries = 256;  // of a layout; of indices, filters and profiles, too
@@ -58,8 +58,7 @@ Filters filters_of(const PartedEntry& entry) {
   return filters;
 }
 
-// Whether entries that follow, of any GPU or of the same models, name all the GPUs that the entry
-// does.
+// Whether later entries, for any GPU or for the same models, name all GPUs of the entry.
 bool is_hidden(const PartedEntry& entry, const Named& any, const Named& alike) {
   if (any.all || alike.all) return true;
   return entry.devices && std::ranges::all_of(*entry.devices, [&](int index) {
@@ -112,7 +111,7 @@ class PartedReader {
     return false;
   }
 
-  // A list that is neither empty nor too long.
+  // Checks that a list is neither empty nor too long.
   bool is_list(const yaml::Node& node, std::string_view what, Empty empty) {
     if (node.kind != yaml::Kind::kSequence) {
       error(node.line, fmt::format("{} is {} where a list is expected", what, describe(node.kind)),

@@ -1,5 +1,5 @@
-// The layouts that NVIDIA's MIG manager has by default, from what the GPUs can.
-// Source: mig-parted v0.15.0, `generate-config`.
+// The default layouts of NVIDIA's MIG manager, for the GPUs' capabilities. Source: mig-parted
+// v0.15.0, `generate-config`.
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ std::string layout_name(std::string profile) {
   return "all-" + profile;
 }
 
-// Among plain profiles with that many compute slices, the one that fits most often.
+// Of plain profiles with so many compute slices, the one that fits most often.
 const gpu::GpuInstanceProfile* plain_profile(const gpu::MigGeometry& geometry, int slices) {
   const gpu::GpuInstanceProfile* best = nullptr;
   for (const auto& one : geometry.profiles) {
@@ -86,7 +86,7 @@ class Defaults {
   }
 
  private:
-  // Models that shall have the same share an entry.
+  // Models with the same devices share an entry.
   void add(const std::string& name, std::uint32_t device, std::map<std::string, int> devices) {
     auto& entries = file_.configs[name];
     const bool several = models_.size() > 1;

@@ -1,4 +1,4 @@
-// What a file of mig-parted asks of the GPUs of a machine.
+// What a mig-parted file wants of a machine's GPUs.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -54,15 +54,15 @@ Result<void> check_indices(const PartedFile& file, const PartedEntry& entry,
   return {};
 }
 
-// What the entries of one layout ask for.
+// What the entries of one layout want.
 struct Asked {
   Wishes wishes;
   bool any = false;                    // an entry is for a GPU of the machine
-  const gpu::Gpu* without = nullptr;   // MIG is asked of it, and it has none
+  const gpu::Gpu* without = nullptr;   // has no MIG, but an entry wants it
   const gpu::Gpu* by_index = nullptr;  // the same, and the entry names it by its index
 };
 
-// "all" means those GPUs that have MIG, as mig-parted takes it.
+// "all" means the GPUs that have MIG, as in mig-parted.
 void ask(const PartedEntry& entry, const gpu::Gpu& gpu, Asked& asked) {
   asked.any = true;
   if (has_mig(gpu)) {

@@ -68,7 +68,7 @@ mig-configs:
   EXPECT_EQ(entries[2].devices, std::vector<int>{});
 }
 
-// Anchors, aliases and merges are YAML's, so a file of mig-parted may have them.
+// mig-parted's files are YAML, so they may have anchors, aliases and merges.
 TEST(Parted, AliasesAreWhatTheyStandFor) {
   const auto file = parse(
       "version: v1\nmig-configs:\n  a: &small\n    - &one {devices: [0], mig-enabled: true, "

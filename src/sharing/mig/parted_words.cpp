@@ -34,7 +34,7 @@ std::optional<DeviceFilter> read_filter(const std::string& text) {
   return filter;
 }
 
-// Drivers to come may have other attributes.
+// Later drivers may have other attributes.
 bool is_profile_name(std::string_view text) {
   const auto attributes = std::min(text.find_first_of("+-"), text.size());
   if (!gpu::parse_mig_name(text.substr(0, attributes))) return false;

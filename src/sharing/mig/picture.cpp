@@ -13,14 +13,14 @@ namespace {
 
 using Area = PictureCell::Area;
 
-// Memory slices below which one compute slice is drawn.
+// The number of memory slices drawn below one compute slice.
 int unit_of(const gpu::MigGeometry& geometry) {
   const auto smallest =
       std::ranges::min_element(geometry.profiles, {}, &gpu::GpuInstanceProfile::memory_slices);
   return smallest == geometry.profiles.end() ? 1 : std::max(1, smallest->memory_slices);
 }
 
-// An instance as both rows draw it.
+// An instance as drawn in both rows.
 struct Drawn {
   const Instance* instance;
   std::string name;
@@ -40,7 +40,7 @@ std::string gibibytes(Bytes memory) {
   return fmt::format("{:.1f}Gi", static_cast<double>(memory.mib()) / 1024);
 }
 
-// The cells between `from` and `to`, all free or all stranded, each as long as can be.
+// Adds the cells between `from` and `to`, all free or all stranded, as long as possible.
 void add_empty(int from, int to, std::uint64_t usable, std::vector<PictureCell>& cells) {
   for (int slice = from; slice < to; ++slice) {
     const bool is_free = (usable >> static_cast<unsigned>(slice) & 1U) != 0;
@@ -54,7 +54,7 @@ void add_empty(int from, int to, std::uint64_t usable, std::vector<PictureCell>&
   }
 }
 
-// `cells` in order, and what is empty before, between and after them.
+// `cells` in order, with the empty space before, between and after them.
 std::vector<PictureCell> filled(const std::vector<PictureCell>& cells, int columns,
                                 std::uint64_t usable) {
   std::vector<PictureCell> all;

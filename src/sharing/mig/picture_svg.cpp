@@ -14,12 +14,12 @@ namespace {
 using Area = PictureCell::Area;
 
 constexpr int kWidth = 840;
-constexpr int kLeft = 96;   // of the slices; the names of the rows stand before
+constexpr int kLeft = 96;   // of the slices; row names are left of it
 constexpr int kRight = 24;  // margin
 constexpr int kRow = 46;
 constexpr int kGap = 6;
 constexpr int kHead = 80;  // title, layout and numbers of a GPU
-constexpr int kFoot = 40;  // what is stranded, and space
+constexpr int kFoot = 40;  // stranded slices, and space
 constexpr std::string_view kFont = "ui-sans-serif, system-ui, 'DejaVu Sans', sans-serif";
 
 std::string escaped(std::string_view text) {

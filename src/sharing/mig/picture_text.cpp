@@ -17,7 +17,7 @@ constexpr int kColumns = 80;
 constexpr int kMargin = 10;  // for the name of a row
 constexpr int kMostWidth = kColumns - kMargin - 1;
 
-// Characters of a memory slice, its left border included.
+// The width of a memory slice with its left border.
 int width_of_slice(const std::vector<PictureRow>& rows) {
   const int slices = std::max(1, rows.front().cells.back().to);
   return std::min(12, kMostWidth / slices);
@@ -29,7 +29,7 @@ std::string repeated(std::string_view text, int times) {
   return all;
 }
 
-// By the compute slices of the GPU instance, so that like is like on every GPU.
+// By the GPU instance's compute slices, so that colours mean the same on every GPU.
 std::string_view colour_of(const PictureCell& cell) {
   constexpr std::array<std::string_view, 8> kInstances = {"36", "36", "32", "34",
                                                           "35", "33", "33", "33"};

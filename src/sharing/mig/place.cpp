@@ -21,16 +21,16 @@ std::vector<int> descending(std::vector<int> sizes) {
   return sizes;
 }
 
-// A wish, and what of the present is like it.
+// A wish, and the present instances like it.
 struct Wanted {
   const Profile* profile = nullptr;
   const InstanceWish* wish = nullptr;
-  // Present instances of the profile by start, each with what it is worth to be kept there.
+  // Value of keeping each present instance of the profile, by start.
   std::array<int, 64> worth{};
 };
 
-// One instance that is held is worth more than all that are not; one that loses a compute instance,
-// so that its GPU instance alone stays, less than any that loses none.
+// A held instance is worth more than all others together; one that loses a compute instance, so
+// that only its GPU instance stays, less than any that loses none.
 constexpr int kGpuInstanceStays = 1;
 constexpr int kAsItIs = 1;
 constexpr int kStays = 64;
@@ -135,7 +135,7 @@ class Search {
   std::vector<int> room_;
 };
 
-// The compute instances in the order that they have, where the instance stays.
+// The compute instances, in their present order if the instance stays.
 std::vector<int> compute_of(const Wanted& wanted, int start, const Keeping& keeping) {
   for (const auto& present : keeping.present) {
     if (present.profile_id == wanted.profile->id && present.placement.start == start &&

@@ -14,7 +14,7 @@ namespace {
 
 using Profile = gpu::GpuInstanceProfile;
 using Profiles = std::vector<const Profile*>;
-// How many instances of each of some profiles.
+// The number of instances of each profile.
 using Counts = std::vector<int>;
 
 std::vector<InstanceWish> instances(const Profiles& profiles, const Counts& counts) {
@@ -26,7 +26,7 @@ std::vector<InstanceWish> instances(const Profiles& profiles, const Counts& coun
   return wishes;
 }
 
-// Calls `use` for every combination that the GPU can hold, those with more of the earlier profiles
+// Calls `use` for every combination that the GPU can hold, those with more of the first profiles
 // first.
 class Combinations {
  public:
@@ -38,7 +38,7 @@ class Combinations {
   }
 
  private:
-  // What has been chosen before `at` can be placed.
+  // Everything chosen before `at` can be placed.
   void choose(std::size_t at, Counts& counts) {
     if (at == profiles_.size()) return use_(counts);
     int most = 0;
@@ -117,7 +117,7 @@ std::vector<Candidate> candidates(const Profiles& profiles, const Counts& wished
   std::vector<Candidate> all;
   const std::function<void(const Counts&)> add = [&](const Counts& counts) {
     auto one = candidate(profiles, wished, counts);
-    // It does not help to have more in all than was wished for.
+    // Skip combinations that have nothing of the wish.
     if (one.lacks < compute_slices(profiles, wished)) all.push_back(std::move(one));
   };
   const Combinations tried(profiles, geometry, add);

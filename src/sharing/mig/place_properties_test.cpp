@@ -1,5 +1,5 @@
-// The searches of mig/place.h against naive ones, on every model: these try everything, with no
-// thought of order or likeness, and count slices in plain arrays.
+// The searches of mig/place.h against naive ones, on every model: these try everything, and count
+// slices in plain arrays.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -127,7 +127,7 @@ InstanceWish wish_of(const Instance& instance) {
   return wish;
 }
 
-// Often like the wish: what differs are compute instances that lack.
+// Often like the wish, but with some compute instances missing.
 GpuLayout drawn_present(const Case& given) {
   auto layout = place(given.wish, given.geometry());
   if (!layout || *rc::gen::arbitrary<bool>()) return drawn_layout(given.geometry());
@@ -140,7 +140,7 @@ GpuLayout drawn_present(const Case& given) {
   return *layout;
 }
 
-// A wish that can be met or nearly so: a layout, now and then with one instance more.
+// A wish that can be met or nearly: a layout, sometimes with one more instance.
 Case drawn() {
   Case made{.model = &drawn_of(gpu::mig_models()), .wish = {}, .keeping = {}};
   for (const auto& one : drawn_layout(made.geometry()).instances) made.wish.push_back(wish_of(one));
@@ -159,7 +159,7 @@ Case drawn() {
 
 // --- the naive search ---------------------------------------------------------------------------
 
-// Held, all, and as they are or GPU instances alone.
+// The number kept: held ones, all ones, and unchanged ones or only GPU instances.
 using Kept = std::tuple<int, int, int>;
 
 Kept kept(const std::vector<Instance>& layout, const Keeping& keeping) {
@@ -182,7 +182,7 @@ Kept kept(const std::vector<Instance>& layout, const Keeping& keeping) {
   return {held, all, gpu_instances};
 }
 
-// The most that can stay; nullopt: the wish cannot be met.
+// The most that can be kept; nullopt: the wish cannot be met.
 std::optional<Kept> naive(const Case& given) {
   std::optional<Kept> best;
   std::vector<Piece> pieces;

@@ -194,7 +194,7 @@ TEST(InstancesOf, WhatIsNoProfileIsRefusedWithTheNearest) {
   EXPECT_EQ(instances_of({.enabled = false}, geometry), std::vector<InstanceWish>());
 }
 
-// The exact name is enough, so the profiles of later drivers can be wished for.
+// The exact name is enough, so profiles of later drivers can be requested.
 TEST(InstancesOf, AttributesThatAreNotKnownBelongToTheName) {
   const gpu::MigGeometry later = {
       .compute_slices = 7,

@@ -1,4 +1,4 @@
-// why_not of mig/place.h: what stands in the way of a wish.
+// why_not of mig/place.h: why a wish cannot be met.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 using InstanceWishes = std::vector<InstanceWish>;
 using gpu::MigAttributes;
 
-// What all of them take together; of a profile that is not there nothing.
+// What they all take together; nothing for an unknown profile.
 template <class Of>
 int sum(const InstanceWishes& wish, const gpu::MigGeometry& geometry, const Of& of) {
   int all = 0;

@@ -1,4 +1,4 @@
-// instances_of of mig/place.h: which GPU instances the names in a wish ask for.
+// instances_of of mig/place.h: the GPU instances for the names in a wish.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,7 +19,7 @@ namespace {
 
 using Profile = gpu::GpuInstanceProfile;
 
-// NVML_COMPUTE_INSTANCE_PROFILE_*: there is none of 5 slices.
+// NVML_COMPUTE_INSTANCE_PROFILE_*: there are none of 5 slices.
 constexpr std::array kComputeSlices = {1, 2, 3, 4, 6, 7, 8};
 
 constexpr std::size_t kLongestShown = 80;  // in a message
@@ -108,7 +108,7 @@ Result<std::vector<InstanceWish>> instances_of_at_most(const GpuWish& wish,
 
 Result<std::vector<InstanceWish>> instances_of(const GpuWish& wish,
                                                const gpu::MigGeometry& geometry) {
-  // More than a GPU can hold stays more, and no more than that.
+  // Larger numbers are clamped to just more than a GPU can hold.
   return instances_of_at_most(wish, geometry, geometry.compute_slices + 1);
 }
 

@@ -1,4 +1,4 @@
-// The annotation of a Node whose label a pool set, and the words of a pool's status.
+// The annotation of a Node whose label was set for a pool, and the words of a pool's status.
 
 #include <fmt/format.h>
 

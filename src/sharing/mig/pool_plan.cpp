@@ -17,13 +17,13 @@ using cluster::value_of;
 
 enum class Stage { kNew, kSomebodyElses, kChanging, kDone, kFailed, kGoingBack, kBack };
 
-// A Node of the pool, and where it stands.
+// A Node of the pool, and its progress.
 struct Member {
   const cluster::Node* node = nullptr;
-  std::optional<PoolMark> mark;  // of this pool's layout: it was written for it
+  std::optional<PoolMark> mark;  // only if written for this pool's layout
   Stage stage = Stage::kNew;
   std::string remark;
-  bool away = false;  // it takes no Pods, or is about to take none
+  bool away = false;  // it accepts no Pods, or will soon accept none
 };
 
 std::optional<PoolMark> mark_of(const cluster::Node& node) {
@@ -31,7 +31,7 @@ std::optional<PoolMark> mark_of(const cluster::Node& node) {
   return mark ? std::optional(*std::move(mark)) : std::nullopt;
 }
 
-// Whether the agent says it of this layout: the state may be one of a layout before.
+// Whether the agent's state is about this layout: it may be an earlier layout's.
 bool is_told(const cluster::Node& node, bool failed) {
   const auto outcome = outcome_on(node);
   return outcome && outcome->failed() == failed &&
@@ -118,7 +118,7 @@ PoolMark backward(const Pool& pool, const Member& member, cluster::WallTime now)
   return mark;
 }
 
-// A node in the middle of a change is waited for: its agent ends or undoes it.
+// A node in the middle of a change is waited for: its agent ends or undoes the change.
 bool can_go_back(const Member& member) {
   const bool settled = member.stage == Stage::kDone || member.stage == Stage::kFailed;
   return settled && member.mark && !member.mark->back;
@@ -176,7 +176,7 @@ PoolPlan plan_pool(const Pool& pool, const std::vector<cluster::Node>& nodes,
   for (const auto& member : members) {
     const bool is_next = back ? can_go_back(member) : member.stage == Stage::kNew;
     if (!is_next || !is_ready(*member.node)) continue;
-    // A node that is already away costs nothing more.
+    // A node that is already away costs nothing.
     if (!member.away && away >= allowed) continue;
     if (!member.away) ++away;
     plan.writes.push_back({*member.node,

@@ -28,7 +28,7 @@ std::string outcome(const std::string& label, const std::string& trouble = "") {
   return seal({.version = "mig-applied/v1", .key = "outcome"}, content.dump());
 }
 
-// As the agent says it of the layout that the label names.
+// Sets the agent's state for the label's layout.
 void say(Node& node, const std::string& state) {
   if (!state.empty()) node.labels[cluster::kMigStateLabel] = state;
   if (state != "success" && state != "failed") return;
@@ -66,7 +66,7 @@ TEST(PoolMark, ComesBackAsWritten) {
   EXPECT_EQ(*read, one);
 }
 
-// The sample that the schema is held to (tests/e2e/test_schemas.py).
+// The sample that tests/e2e/test_schemas.py compares with the schema.
 TEST(PoolMark, IsWrittenAsTheSample) {
   std::ifstream file("tests/data/mig-pool-v1.json");
   const nlohmann::json sample = nlohmann::json::parse(file);
@@ -236,7 +236,7 @@ TEST(PoolPlan, AStatusOfManyNodesIsShort) {
 
 // ---- every interleaving
 
-// A node with its agent, which takes its time and may fail.
+// Nodes with their agents, which take time and may fail.
 struct World {
   std::vector<Node> nodes;
   std::map<std::string, bool> fails;  // the new layout, on this node
@@ -248,7 +248,7 @@ World any_world() {
   const int count = *rc::gen::inRange(1, 7);
   for (int i = 0; i < count; ++i) {
     const auto name = std::string(1, static_cast<char>('a' + i));
-    // Some have what the pool gave them before, some what a person set, some nothing.
+    // Some have an earlier layout from the pool, some one from a person, some none.
     auto one = node(name);
     const int kind = *rc::gen::inRange(0, 6);
     if (kind == 0) one = node(name, "theirs", "success");
@@ -264,7 +264,7 @@ World any_world() {
   return world;
 }
 
-// What MigPools does, in one write.
+// Like MigPools, in one write.
 void write(World& world, const PoolWrite& write) {
   for (auto& node : world.nodes) {
     if (node.name != write.node.name) continue;

@@ -8,7 +8,7 @@
 namespace tranche::mig {
 namespace {
 
-// The GPU instance that a step speaks of.
+// The GPU instance of a step.
 template <class State>
 auto find_instance(State& state, const Instance& instance) {
   return std::ranges::find_if(state.instances, [&](const gpu::GpuInstance& one) {
@@ -88,8 +88,7 @@ Result<void> StepTaker::create_gpu_instance(const Step& step) {
   return {};
 }
 
-// Where compute instances may begin is the driver's matter, so its word is taken for each free
-// place.
+// The driver decides where compute instances may begin, so it is asked about each free place.
 Result<void> StepTaker::create_compute(const Step& step, const gpu::Gpu& gpu) {
   const auto instance = find_instance(now_.at(step.gpu), step.instance);
   if (instance == now_.at(step.gpu).instances.end()) return not_there();
@@ -106,7 +105,7 @@ Result<void> StepTaker::create_compute(const Step& step, const gpu::Gpu& gpu) {
   return {};
 }
 
-// Whether it is in force, too, is the driver's matter: one that resets an idle GPU does so.
+// The driver may apply it at once: one that resets an idle GPU does.
 Result<void> StepTaker::set_mode_to_come(const Step& step) {
   TRY(hardware_.control.set_mode(step.gpu, step.enabled));
   return {};

@@ -18,7 +18,7 @@ std::string nearest_hint(const GpuWish& wish, const gpu::MigGeometry& geometry) 
   return texts.empty() ? "" : fmt::format("nearest: {}", fmt::join(texts, "; or "));
 }
 
-// The MIG devices, by profile and compute slices, whichever of them share a GPU instance.
+// The MIG devices, by profile and compute slices, regardless of their GPU instances.
 template <class Instances>
 std::multiset<std::pair<int, int>> devices_in(const Instances& instances) {
   std::multiset<std::pair<int, int>> devices;
@@ -50,7 +50,7 @@ Result<GpuLayout> target_of(const GpuWish& wish, const gpu::Gpu& gpu, const GpuL
     return std::unexpected(
         std::move(instances.error()).with_context(fmt::format("GPU {}", gpu.index)));
   }
-  // A mode that waits would take the instances.
+  // A pending mode would remove the instances.
   if (meets(present, *instances)) return GpuLayout{.enabled = true, .instances = present.instances};
   auto layout = place(*instances, gpu.mig_geometry, keeping_of(gpu.uuid, present, is_held));
   if (layout) return *std::move(layout);
@@ -69,7 +69,7 @@ Result<Layout> target_of(const std::map<gpu::GpuUuid, GpuWish>& wishes, const gp
     }
   }
   Layout target;
-  // By index, for the first that cannot have its wish is named.
+  // By index, because the first that cannot have its wish is reported.
   for (const auto& gpu : machine.gpus) {
     const auto wish = wishes.find(gpu.uuid);
     if (wish == wishes.end()) continue;

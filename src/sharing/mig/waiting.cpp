@@ -20,7 +20,7 @@ constexpr std::string_view kInstance = "nvidia.com/mig-";
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 
 bool is_instance(std::string_view resource) { return resource.starts_with(kInstance); }
-// Also nvidia.com/gpu.shared.
+// nvidia.com/gpu or nvidia.com/gpu.shared.
 bool is_of_gpus(std::string_view resource) {
   return is_instance(resource) || resource.starts_with(kGpu);
 }
@@ -33,7 +33,7 @@ bool has_instances(const Node& node) {
 
 bool is_changing(const Node& node) { return node.labels.contains(cluster::kMigChangeLabel); }
 
-// "nvidia.com/mig-1g.10gb: 28": what the node offers of GPUs.
+// "nvidia.com/mig-1g.10gb: 28": the GPU resources that the node offers.
 std::string offers_text(const Node& node) {
   std::vector<std::string> parts;
   for (const auto& [resource, quantity] : node.allocatable) {
@@ -63,7 +63,7 @@ std::string nodes_text(const std::vector<const Node*>& nodes) {
   return text;
 }
 
-// The list of nodes last: an Event cuts a long note at its end.
+// The list of nodes comes last: a long Event is cut at its end.
 std::string reason_text(const std::string& resource, std::int64_t amount,
                         const std::vector<const Node*>& nodes) {
   return fmt::format(
@@ -74,13 +74,13 @@ std::string reason_text(const std::string& resource, std::int64_t amount,
       resource, amount, nodes.front()->name, nodes_text(nodes));
 }
 
-// A node of which another layout might have the resource.
+// Whether another layout of the node might have the resource.
 bool could_have(const Node& node, const std::string& resource) {
   const bool is_capable = cluster::value_of(node.labels, "nvidia.com/mig.capable") == "true";
   return has_instances(node) || (is_instance(resource) && is_capable);
 }
 
-// The nodes of which another layout might have so much, where none has it as it is.
+// The nodes that might have the amount with another layout, if none has it now.
 std::vector<const Node*> nodes_in_the_way(const std::vector<const Node*>& taking,
                                           const std::string& resource, std::int64_t amount) {
   std::vector<const Node*> found;

@@ -127,7 +127,7 @@ TEST(Plan, OneDaemonForEachResourceWithItsOwnGpus) {
   EXPECT_EQ(plan[0].resource, resource("gpu.large"));
   EXPECT_EQ(plan[1].resource, resource("gpu.small"));
   EXPECT_FALSE(plan[1].sees_all);
-  // The daemon sees only its own GPUs, and counts them from 0.
+  // The daemon has only its own GPUs, and counts them from 0.
   EXPECT_EQ(environment_of("/mps", plan[1]),
             (std::map<std::string, std::string>{
                 {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},

@@ -28,7 +28,7 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-// A protocol that this tranche does not know is read as the first of the list.
+// An unknown protocol is read as the first of the list.
 void read_protocol(const std::string& number, offer::MpsService& service) {
   const Protocol& protocol = protocol_of(count_in(number).value_or(0));
   service.protocol = protocol.number();

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Service by the newest protocol that this tranche knows.
+// Service by the newest known protocol.
 offer::MpsService newest(std::map<std::string, std::string> partitions) {
   const Protocol& protocol = *protocols().back();
   return {.protocol = protocol.number(),

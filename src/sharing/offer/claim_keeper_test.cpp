@@ -57,7 +57,7 @@ TEST(ClaimKeepers, WhereTheKernelCannotItIsSaid) {
   EXPECT_EQ(keepers_of_old.of(gpu_uuid(1)).enforcer, MemoryEnforcer::kLimiter);
   EXPECT_THAT(keepers_of_old.instead,
               HasSubstr("memory of claims is kept by the limiter, not by kernel limits: GPU 1"));
-  // A GPU that is cut for claims has no shares now.
+  // A GPU divided for claims has no shares now.
   old.gpus[1].mig_mode = gpu::MigMode::kEnabled;
   EXPECT_EQ(keepers(config, old).instead, "");
 }
@@ -84,7 +84,7 @@ TEST(ClaimKeepers, MpsHoldsItsClientsAndTheLimiterCountsTheContainer) {
   EXPECT_EQ(kept.devices[0].memory, Bytes::from_mib(1024));
   EXPECT_EQ(kept.devices[0].permille, std::nullopt);
   EXPECT_EQ(kept.priority, Priority::kLatencyCritical);
-  // Containers that were made before.
+  // Containers created before.
   const auto before = kept_by(half(gpu_uuid(0)), by_mps, false);
   EXPECT_EQ(before, half(gpu_uuid(0)));
 }

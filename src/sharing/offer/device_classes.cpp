@@ -45,7 +45,7 @@ std::string refused_instances(const Gpu& gpu) {
                      gpu.index, gpu.uuid.value, gpu.mig_refused);
 }
 
-// Where a privilege is missing, it is for every GPU, and has a remedy of its own.
+// A missing privilege concerns every GPU, and has a remedy of its own.
 bool is_unread(const Gpu& gpu) { return !gpu.mig_unread.empty() && gpu.mig_refused.empty(); }
 
 std::string unread_layout(const Gpu& gpu) {
@@ -63,7 +63,7 @@ class Classifier {
 
   void add_whole(const Gpu& gpu) { out.by_name[name_of(gpu)].push_back(device_of(gpu, health_)); }
 
-  // Whether it is whole, or in instances, is not known.
+  // Unknown whether it is whole or in instances.
   void add_unread(const Gpu& gpu) {
     add_whole(gpu);
     out.objections.emplace(gpu.uuid.value, unread_layout(gpu));
@@ -107,10 +107,10 @@ class Classifier {
     }
   }
 
-  // Patterns that say nothing of any device, by whatever order.
+  // Patterns that match no device at all.
   void warn_of_idle_patterns() {
     warn_of_idle(config_.gpus, gpus_seen_, "resources.gpus", "GPU");
-    // Instances that cannot be seen may be meant.
+    // They may match instances that cannot be read.
     if (out.withheld.empty())
       warn_of_idle(config_.migs, profiles_seen_, "resources.mig", "MIG instance");
   }
@@ -160,7 +160,7 @@ class Classifier {
 
   const config::Config& config_;
   const gpu::HealthReport& health_;
-  // What patterns were held against.
+  // What the patterns were compared with.
   std::set<std::string> gpus_seen_;
   std::set<std::string> profiles_seen_;
 };

@@ -20,8 +20,8 @@ std::string health_of(const std::string& uuid, const Gpu& gpu, const gpu::Health
   return found->second.empty() ? "reported unhealthy" : found->second;
 }
 
-// Why a container could not open the device; empty: it can. NVIDIA's plugin ends at such a device.
-// Here it is listed, unhealthy, and the others are served.
+// Why a container could not open the device; empty: it can. NVIDIA's plugin exits for such a
+// device. Here it is listed as unhealthy, and the others are served.
 std::string missing_node(const Gpu& gpu) {
   if (gpu.minor >= 0) return {};
   return "the driver does not tell its minor number, so its node /dev/nvidia<N> is unknown; see "

@@ -90,8 +90,8 @@ class Writer {
       grant_.envs["NVIDIA_IMEX_CHANNELS"] =
           fmt::format("{}", fmt::join(options_.imex_channels, ","));
     }
-    // With volume mounts the variable names their folder instead, in whatever order the strategies
-    // stand.
+    // With volume mounts the variable names their folder instead, whatever the order of the
+    // strategies.
     if (has(DeviceListStrategy::kVolumeMounts)) return;
     grant_.envs["NVIDIA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(names_, ","));
   }

@@ -294,7 +294,7 @@ TEST(LimitedGrants, HaveTheSameMountsUnderEveryStrategy) {
     EXPECT_EQ(with.mounts, expected) << to_string(strategy);
     EXPECT_EQ(with.tenant, id);
     EXPECT_EQ(with.limits, limits_for(limited_gpus(), with.ids));
-    // Nothing else of the answer differs.
+    // The rest of the answer is equal.
     with.mounts = without.mounts;
     with.tenant.clear();
     with.limits.reset();

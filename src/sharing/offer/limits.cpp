@@ -72,7 +72,8 @@ DeviceLimits device_limits(const Limits& rules, const Device& device, int tranch
     part->value *= static_cast<std::uint64_t>(tranches);
     const bool all = tranches >= replicas && std::holds_alternative<EqualPart>(rules.memory);
     const bool more = device.memory.value > 0 && *part >= device.memory;
-    // Where the device's memory ends, the hardware ends it too, except where it is shared.
+    // The whole device as the part needs no limit, because the hardware is one, unless its memory
+    // is shared.
     if (device.shares_memory || (!all && !more)) {
       limits.memory = part;
       limits.borrowing = borrowing_of(rules, device, tranches, replicas, *part);
@@ -178,7 +179,7 @@ void withhold(Offer& offer, const std::string& reason, auto is_concerned) {
   });
 }
 
-// CUDA takes one instance of such a GPU, which is no device that the limiter knows.
+// CUDA uses one instance of such a GPU, which is not a device that the limiter knows.
 void warn_of_mig_mode(const gpu::Machine& machine, const ResourceOffer& resource, Offer& offer) {
   for (const auto& device : resource.devices) {
     const auto* gpu = device.mig ? nullptr : gpu::find_gpu(machine, {device.gpu_uuid});

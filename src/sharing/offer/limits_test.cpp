@@ -164,7 +164,7 @@ TEST(GrantLimits, AreOfTheInstanceUnderMig) {
                   mig_uuid(0, 1), std::nullopt, 1000, {}, std::nullopt, MemoryEnforcer::kMig}));
 }
 
-// What the driver keeps for itself is in no part, and never lent.
+// Memory that the driver keeps for itself is in no part, and never lent.
 TEST(GrantLimits, AreOfWhatProgramsCanHave) {
   const auto hardware = machine_of({l20(0).memory_mib(1000).reserved_mib(200)});
   for (const auto& [memory, expected] :

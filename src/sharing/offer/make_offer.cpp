@@ -106,7 +106,7 @@ class Claims {
   std::map<std::string, Claim> by_uuid_;
 };
 
-// A device and its number of replicas, before it has a resource.
+// A device and its number of replicas, before a resource is assigned.
 struct Placed {
   Device device;
   int replicas = 1;
@@ -142,8 +142,7 @@ std::map<ResourceName, Gathered> gather(const DeviceClasses& classes, const Clai
   return out;
 }
 
-// Moves what cannot be offered out of `gathered`. A device's trouble is its own: the others of the
-// resource stay.
+// Moves what cannot be offered out of `gathered`. The other devices of the resource stay.
 void withhold(const ResourceName& name, Gathered& gathered, std::vector<Withheld>& withheld) {
   std::vector<Withheld> found;
   for (const Placed& placed : gathered.devices) {

@@ -357,7 +357,7 @@ TEST(MigSingle, WithholdsAllOfWhatIsNotUniform) {
     EXPECT_THAT(offer.withheld[0].devices, IsEmpty());
     EXPECT_THAT(offer.withheld[0].reason, HasSubstr("migStrategy single: " + row.phrase));
     EXPECT_THAT(offer.withheld[0].reason, HasSubstr("; give every GPU of the node the same"));
-    // What is shared, or limited, is there: it is only withheld.
+    // Shared and limited devices exist: they are only withheld.
     EXPECT_THAT(offer.warnings, IsEmpty());
   }
 }

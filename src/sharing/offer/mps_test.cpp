@@ -126,7 +126,7 @@ TEST(MpsGrant, ANamespaceNeedsNoVariablesForAPart) {
   const auto two = granted(offer, {id(0, 0), id(0, 1)});
   EXPECT_THAT(two.envs, ElementsAre(Pair("CUDA_MPS_PIPE_DIRECTORY",
                                          "/mps/nvidia.com/gpu/pipe/shared/tranches_2")));
-  // A namespace has one limit for all devices; a device with less of it has its own.
+  // A namespace has one limit for all devices; a device with a smaller one has its own.
   EXPECT_THAT(extra_envs(granted(offer, {id(0, 0), id(0, 1), id(1, 0)})),
               ElementsAre(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", gpu_uuid(1) + "=2048M")));
 }

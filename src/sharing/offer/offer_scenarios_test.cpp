@@ -1,5 +1,5 @@
 // The published configurations of tests/data/scenarios as Config values, and the offer of each on
-// the machine that it was written for (EXPECT.md there). Other tests parse those files.
+// its machine (EXPECT.md there). Other tests parse those files.
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kAll = 1000;  // permille
 
-// What the tenants of these keep together.
+// What the tenants of these holdings keep together.
 Kept kept_by(std::span<const holdings::Holding* const> held, Bytes whole) {
   Kept sum;
   std::set<std::string_view> tenants;
@@ -26,7 +26,7 @@ std::uint64_t left(std::uint64_t whole, std::uint64_t kept) {
   return whole - std::min(whole, kept);
 }
 
-// How often `part` goes into what `kept` leaves of `whole`.
+// How often `part` fits into what `kept` leaves of `whole`.
 std::size_t times(std::uint64_t part, std::uint64_t whole, std::uint64_t kept) {
   return left(whole, kept) / part;
 }

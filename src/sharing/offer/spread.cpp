@@ -12,7 +12,7 @@ namespace {
 
 struct Fill {
   int total = 0;
-  int in_use = 0;  // those beyond the offer too
+  int in_use = 0;  // also ids beyond the offer
   int picked = 0;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using Several = std::vector<const Holding*>;
 
-// Several by the GPU that their device is, or lies on.
+// Several by their device's GPU.
 using ByGpu = std::unordered_map<std::string_view, Several>;
 
 ByGpu by_gpu(std::span<const Holding> held) {
@@ -31,14 +31,14 @@ ByGpu by_gpu(std::span<const Holding> held) {
 
 bool is_of(const Holding& held, const Device& device) { return held.device == device.uuid; }
 
-// Whether both are silicon of the same GPU.
+// Whether both use the same hardware of one GPU.
 bool overlaps(const Holding& held, const Device& device) {
   return holdings::overlap(held, {.device = device.uuid, .gpu = device.gpu_uuid});
 }
 
-// What is promised of one device on offer.
+// What is already promised of one offered device.
 struct Findings {
-  Several at_odds;                     // with every tranche of the device
+  Several at_odds;                     // conflict with every tranche of the device
   Several beside;                      // other resources' tranches, shared in the same way
   std::set<std::string_view> offered;  // ids of this resource that are held
 
@@ -88,9 +88,9 @@ std::vector<Holding> copies(const Several& held) {
   return out;
 }
 
-// Withholds all tranches of the device, or as many of its free ones as others leave no room for.
-// The last ones are withheld first: kubelet's order is of no meaning, and the choice stays the same
-// while the others are handed out.
+// Withholds all tranches of the device, or as many free ones as others leave no room for. The last
+// ones are withheld first: their order means nothing to kubelet, and the choice stays the same
+// while the others are allocated.
 HeldDevice withhold(ResourceOffer& resource, std::size_t index, const Findings& findings) {
   const Device& device = resource.devices[index];
   HeldDevice held{.resource = resource.name, .uuid = device.uuid, .index = device.index, .by = {}};
@@ -112,7 +112,7 @@ HeldDevice withhold(ResourceOffer& resource, std::size_t index, const Findings& 
   return held;
 }
 
-// The number of a replica's id; nullopt: it is none.
+// The number in a replica's id; nullopt: not a replica.
 std::optional<int> replica_of(std::string_view id) {
   const auto at = id.find("::");
   if (at == id.npos) return std::nullopt;

@@ -27,7 +27,7 @@ bool is_identifier(std::string_view text) {
   }) && !(text.front() >= '0' && text.front() <= '9');
 }
 
-// Text that may stand between single quotes.
+// Whether the text needs no escapes between single quotes.
 bool is_plain(std::string_view text) { return text.find_first_of("'\\\n") == std::string::npos; }
 
 std::string reference_text(bool is_capacity, std::string_view domain, std::string_view name) {
@@ -47,7 +47,7 @@ class CelChecker {
     find_driver(tokens);
     for (const auto& one : cel_references(tokens)) check(one);
     CelCheck result{.expression = std::string(expression_), .findings = std::move(findings_)};
-    // From the end, so that the places of the others stay.
+    // From the end, so that earlier positions stay valid.
     for (const auto& edit : edits_ | std::views::reverse) {
       result.expression.replace(edit.begin, edit.end - edit.begin, edit.text);
     }
@@ -55,7 +55,7 @@ class CelChecker {
   }
 
  private:
-  // The expression's own `device.driver == 'x'`.
+  // Finds `device.driver == 'x'` in the expression.
   void find_driver(const std::vector<CelToken>& tokens) {
     for (std::size_t i = 0; i + 4 < tokens.size(); ++i) {
       const bool is_driver = tokens[i].is_word("device") && tokens[i + 1].is(".") &&
@@ -93,7 +93,7 @@ class CelChecker {
       check_name(one, one.first.substr(0, slash), one.first.substr(slash + 1),
                  "the domain stands in the brackets, and the name behind them");
     } else if (one.first.find('.') != std::string::npos) {
-      check_domain(one.first);  // all that the domain has: has(...), cel.bind(...), 'x' in ...
+      check_domain(one.first);  // the whole domain: has(...), cel.bind(...), 'x' in ...
     } else {
       check_name(one, driver_, one.first,
                  fmt::format("the brackets hold a domain, and {} is none", shown(one.first)));
@@ -116,7 +116,7 @@ class CelChecker {
     return false;
   }
 
-  // `shape`: what is wrong with the spelling of the name; empty: nothing.
+  // `shape`: what is wrong with the name's spelling; empty: nothing.
   void check_name(const CelReference& one, std::string_view domain, std::string_view name,
                   std::string shape) {
     const auto kind = around_.names.attribute(domain, name);
@@ -125,7 +125,7 @@ class CelChecker {
       unknown_name(one, domain, name, shape);
       return;
     }
-    // Both: of two drivers' devices, perhaps. What is written holds.
+    // A name may be both, of two drivers' devices: then the written form counts.
     const bool should_be_capacity = is_capacity && (one.is_capacity || !kind);
     std::vector<std::string> wrong;
     if (should_be_capacity != one.is_capacity) {
@@ -175,7 +175,7 @@ class CelChecker {
   void unknown_name(const CelReference& one, std::string_view domain, std::string_view name,
                     const std::string& shape) {
     if (!shape.empty() && around_.names.has_domain(domain) && !around_.names_are_the_clusters) {
-      // Also where the name is not known here, this cannot be.
+      // This is wrong even for an unknown name.
       say({.what = fmt::format("{}: {}", shown(expression_.substr(one.begin, one.end - one.begin)),
                                shape),
            .fix = is_plain(name)

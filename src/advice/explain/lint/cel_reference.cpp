@@ -22,15 +22,15 @@ std::optional<std::string> swapped(const CelToken& token) {
   return std::string(found->second);
 }
 
-// Where an operand of a comparison begins or ends: nothing there binds more strongly.
+// Whether an operand of a comparison begins or ends at `at`: no stronger operator is there.
 bool is_edge(const Tokens& tokens, std::size_t at) {
   constexpr std::array<std::string_view, 7> kEdges = {"&&", "||", "(", ")", "?", ":", ","};
-  if (at >= tokens.size()) return true;  // also before the first, which is -1
+  if (at >= tokens.size()) return true;  // also before the first (-1)
   return tokens[at].kind == Kind::kSign &&
          std::ranges::find(kEdges, tokens[at].text) != kEdges.end();
 }
 
-// `.name`, which is no call, or `['name']`. Moves `at` behind it.
+// `.name` that is not a call, or `['name']`. Moves `at` behind it.
 std::optional<std::string> selected(const Tokens& tokens, std::size_t& at) {
   const auto is = [&](std::size_t i, std::string_view sign) {
     return i < tokens.size() && tokens[i].is(sign);
@@ -53,7 +53,7 @@ struct Literal {
   std::string text;
 };
 
-// At `at`: 40000, '40Gi', quantity('40Gi'). Moves `at` behind it.
+// The literal at `at`: 40000, '40Gi', quantity('40Gi'). Moves `at` behind it.
 std::optional<Literal> literal_at(const Tokens& tokens, std::size_t& at) {
   if (at >= tokens.size()) return std::nullopt;
   const auto& token = tokens[at];

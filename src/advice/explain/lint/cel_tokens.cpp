@@ -89,7 +89,7 @@ class CelReader {
         add(CelToken::Kind::kText, i + quote.size(), std::move(inner));
         return {};
       }
-      // The meaning of an escape does not matter here: no name has one.
+      // The escape's meaning does not matter: no name has one.
       if (!raw && text_[i] == '\\' && i + 1 < text_.size()) inner += text_[i++];
       inner += text_[i];
     }

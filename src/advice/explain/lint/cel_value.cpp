@@ -13,8 +13,8 @@ namespace {
 
 using Kind = CelToken::Kind;
 
-constexpr std::int64_t kMostGib = 1024;                    // a number below it is meant in Gi
-constexpr std::int64_t kMostMib = std::int64_t{1} << 24U;  // and one below this in Mi: 16 Ti
+constexpr std::int64_t kMostGib = 1024;                    // a number below this is taken for Gi
+constexpr std::int64_t kMostMib = std::int64_t{1} << 24U;  // and one below this for Mi: 16 Ti
 
 bool is_whole_number(std::string_view text) {
   return !text.empty() && text.size() <= 18 &&
@@ -29,12 +29,12 @@ std::string by_order(std::string_view reference, std::string_view function, std:
   return fmt::format("{}.compareTo({}('{}')) {} 0", reference, function, value, comparison.sign);
 }
 
-// What quantities and versions support besides compareTo().
+// Whether quantities and versions support the comparison without compareTo().
 bool is_fine(const CelComparison& comparison) {
   return !comparison.method.empty() || comparison.sign == "==" || comparison.sign == "!=";
 }
 
-// "9.0" -> "9.0.0"; nullopt: no version.
+// "9.0" -> "9.0.0"; nullopt: not a version.
 std::optional<std::string> version_of(std::string_view text) {
   int points = 0;
   std::string out;

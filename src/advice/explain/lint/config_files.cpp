@@ -18,19 +18,19 @@
 namespace tranche::lint {
 namespace {
 
-// Stands for the file in messages; no user's text looks like this.
+// Placeholder for the file's name in messages; no user's text has it.
 constexpr std::string_view kName = "\x01";
 
-// The chart sets it for the agent, so a file that leaves it out is not wrong.
+// The chart sets it for the agent, so a file may omit it.
 constexpr std::string_view kMpsRoot = "/run/nvidia/mps";
 
-// Different ones of a file. Each is searched for on every model.
+// Limits the different wishes of a file: each is searched for on every model.
 constexpr std::size_t kMostWishes = 1000;
 
 constexpr std::array<std::string_view, 5> kConfigKeys = {"flags", "sharing", "resources", "imex",
                                                          "tranche"};
 
-// The agent reads keys without case.
+// The agent reads keys case-insensitively.
 const yaml::Node* find_key(const yaml::Node& map, std::string_view key) {
   const auto found = std::ranges::find_if(
       map.entries, [&](const yaml::Entry& one) { return same_without_case(one.key, key); });
@@ -39,13 +39,13 @@ const yaml::Node* find_key(const yaml::Node& map, std::string_view key) {
 
 bool is_object(const yaml::Node& root) { return root.find("kind") != nullptr; }
 
-// What readers of ours take, and no object: the version of a configuration and of layouts.
+// The version of a configuration and of layouts. Kubernetes' objects have none.
 bool is_version_1(const yaml::Node& root) {
   const auto* version = find_key(root, "version");
   return version != nullptr && version->scalar == "v1" && !is_object(root);
 }
 
-// By keys that no other file has.
+// Recognizes the kind by keys that no other kind has.
 FileKind kind_of_keys(const yaml::Node& root) {
   static constexpr std::array<std::string_view, 1> kLayouts = {"mig-configs"};
   const auto is_layouts = [](const yaml::Entry& one) {
@@ -63,8 +63,8 @@ FileKind kind_of_keys(const yaml::Node& root) {
   return is_config && !is_object(root) ? FileKind::kConfig : FileKind::kNone;
 }
 
-// One message a line. Text of the file's in a message may have line ends of its own: what does not
-// begin as a message does is part of the one before.
+// One message in each line. A message may contain a line end from the file: a line that does not
+// begin like a message belongs to the one before.
 void add_lines(std::string_view messages, Level level, const TextPlace& place, Report& report) {
   std::string message;
   const auto end_message = [&] {
@@ -86,7 +86,7 @@ std::string joined(const std::string& outer, const std::string& inner) {
   return fmt::format("{}: {}", outer, inner);
 }
 
-// A layout that is wished of many GPUs is searched for once.
+// A layout that many GPUs share is searched for once.
 void check_layouts(const mig::PartedFile& file, const TextPlace& place, Report& report) {
   std::map<std::pair<std::vector<std::string>, std::map<std::string, int>>, std::optional<Finding>>
       known;
@@ -108,7 +108,7 @@ void check_layouts(const mig::PartedFile& file, const TextPlace& place, Report& 
   }
 }
 
-// Takes "<name>:<line>" off the front of `text`.
+// Removes "<name>:<line>" from the front of `text`.
 std::optional<int> take_place(std::string_view& text, std::string_view name) {
   if (!text.starts_with(name) || !text.substr(name.size()).starts_with(':')) return std::nullopt;
   const auto rest = text.substr(name.size() + 1);
@@ -119,7 +119,7 @@ std::optional<int> take_place(std::string_view& text, std::string_view name) {
   return line;
 }
 
-// Takes "sharing.mps.resources[0]: " off the front.
+// Removes "sharing.mps.resources[0]: " from the front.
 std::string take_path(std::string_view& text) {
   const auto end = text.find(": ");
   const auto path = text.substr(0, std::min(end, text.size()));
@@ -133,7 +133,7 @@ std::string take_path(std::string_view& text) {
   return std::string(path);
 }
 
-// The text of a line of the file, from 1.
+// Line number `line` of the file, counted from 1.
 std::string_view line_of(std::string_view source, int line) {
   for (int i = 1; i < line && !source.empty(); ++i) {
     source.remove_prefix(std::min(source.find('\n'), source.size() - 1) + 1);
@@ -141,7 +141,7 @@ std::string_view line_of(std::string_view source, int line) {
   return source.substr(0, source.find('\n'));
 }
 
-// "key: |": the text begins in the next line, and each of its lines is one of the file's.
+// Whether the line is "key: |": its text begins in the next line, and its lines are the file's.
 bool is_block(std::string_view line) {
   const auto end = line.find_last_not_of(" \t\r0123456789+-");
   return end != std::string_view::npos && line[end] == '|';
@@ -151,7 +151,7 @@ bool is_block(std::string_view line) {
 struct TextOfMap {
   std::string_view text;
   FileKind kind = FileKind::kNone;
-  // It is empty, or has a version and no key of ours: a configuration among others.
+  // Empty, or with a version but no key of ours: one configuration among others.
   bool may_be_config = false;
   TextPlace place;
 };
@@ -165,7 +165,7 @@ std::vector<TextOfMap> texts_of(const Place& data, std::string_view source) {
     const auto parsed = yaml::parse(node.scalar, kName);
     TextOfMap one{.text = node.scalar};
     const bool is_empty = parsed && yaml::says_nothing(parsed->root);
-    // What is no YAML is something else than a file of ours, or a torn one.
+    // Text that is not YAML is either foreign or a truncated file of ours.
     one.kind = parsed && !is_empty ? kind_of_keys(parsed->root) : kind_of_lines(node.scalar);
     one.may_be_config = one.kind == FileKind::kNone &&
                         (is_empty || (parsed && kind_of_file(parsed->root) == FileKind::kConfig));
@@ -177,8 +177,8 @@ std::vector<TextOfMap> texts_of(const Place& data, std::string_view source) {
   return texts;
 }
 
-// Whether nodes choose a configuration among the keys: one of them is a configuration, be it
-// commented out, or the map is called like those of NVIDIA's pages and of ours.
+// Whether nodes choose a configuration among the keys: one is a configuration, even if commented
+// out, or the map has a name as in NVIDIA's documentation or ours.
 bool is_map_of_ours(const Place& object, const std::vector<TextOfMap>& texts) {
   const auto is_config = [](const TextOfMap& one) { return one.kind == FileKind::kConfig; };
   if (std::ranges::any_of(texts, is_config)) return true;
@@ -229,7 +229,7 @@ Finding finding_of(std::string_view message, std::string_view name, Level level,
     text = rest;
   } else if (const auto at = message.find(fmt::format("({}:", name));
              at != std::string_view::npos) {
-    // NVIDIA's phrase first, and the place in brackets.
+    // NVIDIA's phrase first, then the place in brackets.
     auto behind = message.substr(at + 1);
     line = take_place(behind, name);
     const auto end = behind.find(')');
@@ -286,7 +286,7 @@ void check_config_map(const Place& object, std::string_view source) {
   const auto texts = texts_of(*data, source);
   const bool is_ours = is_map_of_ours(object, texts);
   for (const auto& one : texts) {
-    // The agent takes such a key, and the nodes that choose it share nothing.
+    // The agent accepts such a key, and nodes that choose it share nothing.
     const auto kind = one.may_be_config && is_ours ? FileKind::kConfig : one.kind;
     check_file(one.text, kind, one.place, object.report());
   }

@@ -22,7 +22,7 @@ std::string in_resource(std::string profile) {
   return profile;
 }
 
-// Whether some model has the profile, which may be that of a compute instance (1c.3g.20gb).
+// Whether any model has the profile; it may be a compute instance's (1c.3g.20gb).
 bool is_known_profile(std::string_view profile) {
   const auto point = profile.find("c.");
   if (point != std::string_view::npos) profile.remove_prefix(point + 2);
@@ -72,7 +72,7 @@ class Offers {
                  .fix = std::move(fix)});
   }
 
-  // A name under which no node offers anything.
+  // Reports a name under which no node offers anything.
   void check_name(const std::string& name, const std::set<std::string>& known, int line,
                   const std::string& where) {
     if (known.contains(name)) return;

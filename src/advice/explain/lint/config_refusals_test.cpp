@@ -1,5 +1,5 @@
 // lint reports the same about a configuration as the agent at its start: both call config::load().
-// This test ensures it for each refused configuration of the tree.
+// This test checks it for each refused configuration of the tree.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 using config::refused_testing::Case;
 using testing_::lint_one;
 
-// As the chart deploys the agent.
+// The agent's errors, deployed as by the chart.
 Result<config::Loaded> agent_says(const std::string& text) {
   return config::load(
       {.file_text = text, .file_name = "f.yaml", .defaults = {{"mps-root", "/run/nvidia/mps"}}});
@@ -38,7 +38,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// One a line, but for line ends in what a message shows of the file.
+// The messages, one in each line except for line ends shown from the file.
 std::vector<std::string> messages_of(const std::string& text) {
   std::vector<std::string> messages;
   for (const auto& line : lines_of(text)) {
@@ -57,7 +57,7 @@ std::vector<Finding> errors_of(const FileResult& result) {
   return errors;
 }
 
-// Whether a finding has the place and the words of the agent's message.
+// Whether a finding has the place and words of the agent's message.
 bool says(const Finding& finding, const std::string& message) {
   const auto place = fmt::format("f.yaml:{}", finding.line);
   const bool placed =
@@ -67,7 +67,7 @@ bool says(const Finding& finding, const std::string& message) {
          message.find(finding.fix) != std::string::npos;
 }
 
-// Each of the agent's errors is one of lint's, and lint has no others.
+// The agent and lint report the same errors.
 void expect_same_words(const std::string& text, const std::string& message) {
   const auto errors = errors_of(lint_one(text));
   const auto lines = messages_of(message);
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(All, Refused, testing::ValuesIn(config::refused_testing
                            return fmt::format("{}_{}", test.param.name, test.index);
                          });
 
-// The same below the key of a ConfigMap, where the agent on a cluster finds it.
+// The same in a ConfigMap's key, where the agent on a cluster reads it.
 TEST(RefusedInAConfigMap, IsAnErrorToo) {
   for (const auto& one : config::refused_testing::all()) {
     if (agent_says(one.text) || !is_known(one.text)) continue;

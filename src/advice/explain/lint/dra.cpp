@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 5> kOldVersions = {"v1alpha1", "v1alpha2"
 constexpr std::array<std::string_view, 4> kGoneKinds = {
     "PodSchedulingContext", "PodScheduling", "ResourceClaimParameters", "ResourceClassParameters"};
 
-// Says that the version is old, and writes v1.
+// Reports an old version, and corrects it to v1.
 void check_version(const Place& object) {
   const auto place = object.child("apiVersion");
   const auto version = place->node().scalar.substr(kGroup.size());

@@ -1,4 +1,4 @@
-// Amounts that a request asks of a capacity.
+// Amounts that a request has of a capacity.
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ bool is_whole_amount(std::string_view text) {
   return amount && !amount->is_fraction();
 }
 
-// Device keys are compared letter by letter with what slices have.
+// Keys of devices must match those in slices exactly.
 void check_key(const Place& value, std::string& key, const Surroundings& around) {
   const auto known = around.names.capacity_keys();
   if (known.contains(key)) return;

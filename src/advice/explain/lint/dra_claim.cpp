@@ -1,4 +1,4 @@
-// What a claim asks: requests, constraints, configurations.
+// What a claim requests: requests, constraints, configurations.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace tranche::lint {
 namespace {
 
-// Beside `name` in v1beta1, below `exactly` in v1.
+// Next to `name` in v1beta1, below `exactly` in v1.
 constexpr std::array<std::string_view, 7> kBody = {
     "deviceClassName", "selectors",   "allocationMode", "count",
     "adminAccess",     "tolerations", "capacity"};
@@ -88,7 +88,7 @@ void check_count(const Place& body) {
   }
 }
 
-// But for the class.
+// Everything except the class.
 void check_parts(const Place& body, const Surroundings& around) {
   check_selectors(body, around);
   check_capacity(body, around);
@@ -152,7 +152,7 @@ void check_request(const Place& request, const Surroundings& around) {
   if (exactly) {
     exactly->check_keys({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess",
                          "tolerations", "capacity"});
-    // One part of it may be here, and the other next to name.
+    // Part of the body may be here, and the rest next to `name`.
     if (!request.has("deviceClassName")) check_device_class(*exactly, around);
     check_parts(*exactly, around);
   }

@@ -1,5 +1,5 @@
-// Shapes that are older than requests (resource.k8s.io/v1alpha2, Kubernetes 1.26 to 1.30), and
-// devices of ResourceSlices as v1beta1 has them.
+// Forms older than requests (resource.k8s.io/v1alpha2, Kubernetes 1.26 to 1.30), and devices of
+// v1beta1 ResourceSlices.
 
 #include <fmt/format.h>
 

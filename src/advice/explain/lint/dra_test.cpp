@@ -23,7 +23,7 @@ std::string claim(const std::string& devices, const std::string& version = "v1")
 struct Case {
   const char* name;
   std::string written;
-  std::string corrected;  // "": nothing is
+  std::string corrected;  // "": nothing
   std::vector<std::string> says;
 };
 
@@ -186,7 +186,7 @@ TEST(DraNames, AreThoseOfTheCluster) {
       claim("    requests:\n    - name: g\n      exactly: {deviceClassName: gpu.nvida.com}\n");
   EXPECT_THAT(texts_of(lint_one(text, around)),
               ElementsAre(HasSubstr("have no DeviceClass gpu.nvida.com; did you mean")));
-  // One that a file brings is known.
+  // A DeviceClass in a file is known.
   const auto both = text +
                     "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\n"
                     "metadata: {name: gpu.nvida.com}\nspec: {}\n";

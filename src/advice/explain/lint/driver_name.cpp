@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kVariable = "TRANCHE_DRA_DRIVER_NAME";
 constexpr std::string_view kFlag = "--dra-driver-name=";
 
-// The value of the flag or variable that the node itself is; empty: it is neither.
+// The value of the flag or variable in this node itself; empty: it has neither.
 std::string set_by(const yaml::Node& node) {
   if (node.kind == yaml::Kind::kScalar && node.scalar.starts_with(kFlag)) {
     return node.scalar.substr(kFlag.size());
@@ -36,7 +36,7 @@ std::string set_in(const yaml::Node& node) {
 
 std::optional<std::string> driver_named_in(const std::vector<SourceFile>& files) {
   for (const auto& file : files) {
-    // Most files are not ours: they are not parsed for it.
+    // Most files are not ours and are not parsed.
     if (file.text.size() > kLongestFile) continue;
     if (!file.text.contains(kVariable) && !file.text.contains(kFlag)) continue;
     const auto documents = yaml::parse_all(file.text, "");

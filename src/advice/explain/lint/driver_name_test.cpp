@@ -51,7 +51,7 @@ TEST(DriverNamedIn, IsNothingWhereNoContainerHasIt) {
   EXPECT_EQ(named_in("args: [--dra-driver-name=gpu.example.com\n"), std::nullopt) << "no YAML";
 }
 
-// What has no domain is said to be of that driver.
+// Names without a domain are of this driver.
 TEST(DriverNamedIn, IsTheDomainThatLintWrites) {
   auto around = testing_::around();
   around.names.add("gpu.example.com", "uuid", AttributeKind::kText);

@@ -30,7 +30,7 @@ class FileLinter {
     std::erase_if(documents, [](const yaml::Document& one) { return is_blank(one.root); });
     const auto kind = documents.empty() ? FileKind::kNone : kind_of_file(documents[0].root);
     if (kind != FileKind::kNone) {
-      // Readers take only the first of several documents, and say so.
+      // Readers use only the first of several documents, and say so.
       ++result.documents;
       check_file(file_.text, kind, {}, report_);
     } else {
@@ -108,7 +108,7 @@ class FileLinter {
   Report report_;
 };
 
-// DeviceClasses that a file brings, and the resources that they stand for.
+// Adds the file's DeviceClasses and their extended resources.
 void add_classes(const yaml::Node& root, Surroundings& around) {
   if (const auto* items = root.find("items")) {
     for (const auto& item : items->items) add_classes(item, around);
@@ -134,7 +134,7 @@ Result<std::vector<yaml::Document>> read(const SourceFile& file) {
   }
   auto documents = yaml::parse_all(file.text, kShortName);
   if (documents) return documents;
-  // What reads a configuration takes the first document, whatever follows.
+  // The agent reads only the first document.
   auto first = yaml::parse(file.text, kShortName);
   if (!first || kind_of_file(first->root) == FileKind::kNone) return documents;
   return std::vector<yaml::Document>{*std::move(first)};

@@ -299,7 +299,7 @@ TEST(CorrectedFiles, OfAllDataOfTheTestsAreStable) {
   EXPECT_GT(files, 10);
 }
 
-// Files put together of pieces that lint knows, in any order and depth.
+// Files made from pieces that lint knows, in any order and depth.
 RC_GTEST_PROP(AnyFile, CorrectedIsStable, ()) {
   const std::vector<std::string> pieces = {
       "apiVersion: resource.k8s.io/v1beta1\n",

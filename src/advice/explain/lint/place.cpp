@@ -11,7 +11,7 @@
 namespace tranche::lint {
 namespace {
 
-// More than a person reads.
+// More than anybody reads.
 constexpr std::size_t kMostFindings = 500;
 constexpr std::size_t kLongestShown = 80;
 constexpr std::size_t kLeastBeginning = 3;

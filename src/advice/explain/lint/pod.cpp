@@ -39,7 +39,7 @@ const PodKind* kind_of(const Place& object) {
   return found == kPodKinds.end() ? nullptr : &*found;
 }
 
-// The Pod, or the template of one.
+// The Pod, or a workload's Pod template.
 std::optional<Place> pod_of(const Place& object) {
   const auto& kind = *kind_of(object);
   if (kind.is_pod) return object;
@@ -51,7 +51,7 @@ std::optional<Place> pod_of(const Place& object) {
   return spec ? spec->map("template") : std::nullopt;
 }
 
-// Errors in an object's form are the same on every fleet.
+// Errors of form do not depend on the fleet.
 admission::Fleet some_fleet() {
   return {.dra_models = {{"GPU", Bytes::from_mib(std::uint64_t{1} << 20U)}}, .replicas = {}};
 }
@@ -124,7 +124,7 @@ void check_pod(const Place& object, const Surroundings& around) {
   check_pod_claims(*spec);
   const auto before = object.report().errors();
   check_pod_resources(*spec, around);
-  // The webhook would say the same once more.
+  // The webhook would report the same again.
   if (object.report().errors() == before) check_fractions(object, around);
 }
 

@@ -15,7 +15,7 @@ namespace tranche::lint {
 namespace {
 
 constexpr std::string_view kOurs = "tranche.dev/";
-// With these a Pod's owner lowers its containers' promised limits (docs/limits.md).
+// With these, a Pod's owner lowers its containers' promised limits (docs/limits.md).
 constexpr std::string_view kMemory = "tranche.dev/memory";
 constexpr std::string_view kCompute = "tranche.dev/compute";
 constexpr std::string_view kClass = "tranche.dev/class";
@@ -28,7 +28,7 @@ constexpr std::array kKnown = {kMemory,
                                admission::kTogetherAnnotation,
                                admission::kRecordAnnotation};
 
-// Those of shares may end in the container that they are for: ".training".
+// Annotations of shares may end in their container: ".training".
 bool is_known(std::string_view key) {
   return std::ranges::any_of(kKnown, [&](std::string_view name) {
     const bool may_end =
@@ -42,10 +42,10 @@ const yaml::Node* find(const yaml::Node* node, std::string_view key) {
   return node == nullptr ? nullptr : node->find(key);
 }
 
-// What the containers of a Pod ask for.
+// What the containers of a Pod request.
 struct Asked {
-  bool gpus = false;     // nvidia.com/gpu, whole ones or a part, or a claim that was made of it
-  bool devices = false;  // these, another resource of NVIDIA's, or any claim
+  bool gpus = false;     // nvidia.com/gpu, whole or in parts, or a claim made from it
+  bool devices = false;  // GPUs, another resource of NVIDIA's, or any claim
   bool any_container = false;
 };
 

@@ -1,4 +1,4 @@
-// The claims of a Pod: where they come from, and whether its containers name those that there are.
+// A Pod's claims: where they come from, and whether containers use only existing ones.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// What containers ask under names of resources: whole numbers, the same in limits and requests, of
-// what a node offers.
+// Amounts of resources that containers request: whole numbers, equal in limits and requests, of
+// resources that a node offers.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ bool is_extended(std::string_view name) {
   return name.starts_with(kImplicit) || !name.substr(0, slash).ends_with("kubernetes.io");
 }
 
-// The place of one name in limits or requests; nullopt: it is not there.
+// The place of the name in limits or requests; nullopt: absent.
 std::optional<Place> find(const std::optional<Place>& amounts, std::string_view name) {
   return amounts ? amounts->child(name) : std::nullopt;
 }
@@ -106,7 +106,7 @@ class ContainerResources {
           "write the same, or limits alone");
       return;
     }
-    if (!*whole) return;  // a claim is made of it
+    if (!*whole) return;  // becomes a claim
     if (around_.offered) {
       check_offer(*limit, name, *around_.offered);
     } else {

@@ -59,7 +59,7 @@ void StartGate::accept_all() {
   while (true) {
     Descriptor peer(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!peer.is_open()) return;
-    // A hook that is turned away tries again.
+    // A rejected hook tries again.
     if (!is_root(peer.get()) || askers_.size() >= kMostAskers) continue;
     const int fd = peer.get();
     askers_.emplace(fd, Asker{.fd = std::move(peer), .since = clock_.now()});
@@ -73,7 +73,7 @@ void StartGate::receive(int fd) {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   const auto size = static_cast<std::size_t>(std::max<ssize_t>(n, 0));
   Asker& asker = askers_.at(fd);
-  // It hung up, or its message was not one of ours.
+  // It closed the connection, or its message was not one of ours.
   if (n <= 0 || size > buffer.size() || asker.notice) return drop(fd);
   take(fd, asker, {buffer.data(), size});
 }
@@ -124,7 +124,7 @@ void StartGate::noted(int fd, const tenant::ProcessId& id, const StartNotice& no
     if (process) sight.process = std::make_unique<tenant::Process>(*std::move(process));
     sights_.insert_or_assign({id.pid, id.start_time}, std::move(sight));
   }
-  // The asker may have hung up meanwhile, and its descriptor may belong to another.
+  // The asker may have disconnected since, and its descriptor may belong to another.
   const auto asker = askers_.find(fd);
   if (asker == askers_.end() || !asker->second.process || asker->second.process->id() != id) return;
   asker->second.noted = true;

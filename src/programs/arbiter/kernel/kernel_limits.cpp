@@ -168,7 +168,7 @@ void KernelLimits::forget(const Sessions& sessions) {
     return session_of(sessions, entry.first.first) == nullptr;
   });
   for (auto& [key, process] : processes_) {
-    // Its control group is gone, so the process has moved: it is looked for again.
+    // Its control group is gone, so the process has moved: look it up again.
     if (!containers_.contains(process.cgroup)) process.cgroup.clear();
   }
 }

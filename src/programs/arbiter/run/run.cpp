@@ -43,10 +43,9 @@ Result<void> check_tenants(const std::string& folder) {
   return {};
 }
 
-// In a container the folder is a mount, which keeps leading to a folder that was removed on the
-// node
-// (`tranche cleanup`), while the agent uses the one made after it. Only a container that is started
-// anew finds that one.
+// In a container the folder is a mount, which still leads to a folder that was removed on the node
+// (`tranche cleanup`), while the agent uses its successor. Only a restarted container finds that
+// one.
 Result<void> check_still_there(const std::string& tenants) {
   struct stat status{};
   if (::stat(tenants.c_str(), &status) != 0 || status.st_nlink > 0) return {};
@@ -91,7 +90,7 @@ void raise_descriptor_limit(const Log& log) {
       files.rlim_max, kEnough));
 }
 
-// A kernel without filters is no reason to leave tenants without limits.
+// If the kernel has no filters, tenants still get limits.
 void give_up_unused_syscalls(const Log& log) {
   const auto refused = refuse_unused_syscalls();
   if (refused) return;

@@ -18,15 +18,15 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the lower half of an argument is first");
 
-// Refused whatever they are asked for.
+// Refused whatever the arguments.
 constexpr std::array kRefused = std::to_array<std::uint32_t>({
-    // Signals to others. tgkill to this process stays: abort() and pthread_kill() are made of it.
+    // Signals to others. tgkill to this process is allowed: abort() and pthread_kill() use it.
     SYS_kill,
     SYS_tkill,
     SYS_rt_sigqueueinfo,
     SYS_rt_tgsigqueueinfo,
     SYS_pidfd_send_signal,
-    // Into other processes: their memory, their descriptors.
+    // Access to other processes' memory and descriptors.
     SYS_ptrace,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
@@ -36,7 +36,7 @@ constexpr std::array kRefused = std::to_array<std::uint32_t>({
     SYS_kcmp,
     SYS_move_pages,
     SYS_migrate_pages,
-    // Programs.
+    // Starting programs.
     SYS_execve,
     SYS_execveat,
     // Mounts, namespaces, and files past the mounts.
@@ -76,7 +76,7 @@ constexpr std::array kRefused = std::to_array<std::uint32_t>({
     SYS_add_key,
     SYS_request_key,
     SYS_keyctl,
-    // Wide parts of the kernel, and what does other calls' work past this filter (io_uring).
+    // Large parts of the kernel, and io_uring, which bypasses this filter.
     SYS_bpf,
     SYS_perf_event_open,
     SYS_userfaultfd,
@@ -90,7 +90,7 @@ constexpr std::array kRefused = std::to_array<std::uint32_t>({
 #endif
 });
 
-// Let through when the argument of this index is 0: the caller itself.
+// Allowed if the argument of this index is 0: the caller itself.
 struct OfItself {
   std::uint32_t number;
   unsigned argument;
@@ -117,7 +117,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 class Program {
  public:
   Program() {
-    // Another architecture's calls (32 bit) have other numbers: none is let through.
+    // Another architecture's calls (32 bit) have other numbers: none is allowed.
     load(offsetof(seccomp_data, arch));
     skip_if(BPF_JEQ, kArchitecture, 1);
     end(kRefuse);
@@ -178,7 +178,7 @@ Result<void> refuse_unused_syscalls() {
   program.refuse_unless(SYS_tgkill, 0, static_cast<std::uint32_t>(::getpid()));
   auto& code = program.finish();
   const sock_fprog filter{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
-  // Without this only CAP_SYS_ADMIN may set a filter. It also takes the effect from set-uid files.
+  // Required to set a filter without CAP_SYS_ADMIN. It also disables set-uid.
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     return std::unexpected(errno_error(errno, "prctl(PR_SET_NO_NEW_PRIVS)"));
   }

@@ -1,4 +1,4 @@
-// tranche layout apply: gives this machine's GPUs a layout of a file.
+// tranche layout apply: gives this machine's GPUs a layout from a file.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +26,7 @@ namespace {
 
 using Wishes = std::map<gpu::GpuUuid, mig::GpuWish>;
 
-// Folders below the state folder. An agent that manages layouts keeps its journal in the first.
+// Folders below the state folder. The first has the journal of an agent that manages layouts.
 constexpr const char* kAgentsFolder = "mig";
 constexpr const char* kFolder = "layout";
 constexpr const char* kLockFile = "lock";
@@ -43,7 +43,7 @@ Result<void> check_no_manager(const config::LayoutFileOptions& options) {
               "set the label nvidia.com/mig.config of the Node, or write --force");
 }
 
-// The mode alone: instances that there are in MIG mode stay as they are.
+// Changes only the mode: instances that exist in MIG mode stay.
 void leave_instances(Wishes& wishes, const mig::Layout& present, const gpu::Machine& machine) {
   using Devices = std::map<std::string, int>;
   std::erase_if(wishes, [&](const auto& one) {
@@ -56,8 +56,7 @@ void leave_instances(Wishes& wishes, const mig::Layout& present, const gpu::Mach
   }
 }
 
-// Where the daemons' folder is in a Pod of ours, and where it is on a node unless the chart says
-// otherwise.
+// Where the daemons' folder is in our Pod, and by default on a node.
 std::filesystem::path mps_dir_of(const config::LayoutFileOptions& options) {
   constexpr const char* kInPods = "/mps";
   constexpr const char* kOnNodes = "/run/nvidia/mps";
@@ -66,7 +65,7 @@ std::filesystem::path mps_dir_of(const config::LayoutFileOptions& options) {
   return std::filesystem::is_directory(kInPods, ignored) ? kInPods : kOnNodes;
 }
 
-// The GPUs from which the programs of this node have to keep away.
+// GPUs whose mode changes: this node's programs must not use them meanwhile.
 std::set<std::string> changing_modes(const LayoutChange& plan) {
   std::set<std::string> gpus;
   for (const auto& step : plan.change.steps) {
@@ -101,7 +100,7 @@ mig::Watcher progress(const gpu::Machine& machine) {
   }};
 }
 
-// Everything of one call.
+// One call of the command.
 class Apply {
  public:
   Apply(const LayoutCall& call, const config::LayoutFileOptions& options, LayoutMachine& machine,
@@ -178,7 +177,7 @@ class Apply {
     return check_beside(plan, ending);
   }
 
-  // The clients of a daemon end with it, on its other GPUs too.
+  // A daemon's clients end with it, on its other GPUs too.
   Result<void> check_beside(const LayoutChange& plan,
                             const std::vector<agent::EndingMps>& ending) const {
     const auto changing = changing_modes(plan);
@@ -250,7 +249,7 @@ class Apply {
   std::optional<mig::Journal> cut_off_;
 };
 
-// One change at a time. What is made for the lock goes with it; a journal stays.
+// Allows one change at a time. Folders created for the lock are removed with it; a journal stays.
 class ApplyLock {
  public:
   static Result<ApplyLock> take(const config::LayoutFileOptions& options) {
@@ -280,7 +279,7 @@ class ApplyLock {
 };
 
 int apply(const LayoutCall& call, const config::LayoutFileOptions& options, int signals) {
-  // Locked first: what is read then stays so.
+  // Locked first, so that what is read stays true.
   std::optional<ApplyLock> lock;
   if (!options.dry_run) {
     auto taken = ApplyLock::take(options);

@@ -13,7 +13,7 @@ namespace {
 
 using Wishes = std::map<gpu::GpuUuid, mig::GpuWish>;
 
-// "" where the GPU has what is wished, else what it has and shall have.
+// "" if the GPU has the wished layout, else what it has and should have.
 std::string difference(const gpu::Gpu& gpu, const mig::GpuWish& wish, const mig::GpuLayout& has,
                        bool mode_only) {
   const auto differs = [&](const std::string& wanted) {

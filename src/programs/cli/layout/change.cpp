@@ -42,7 +42,7 @@ std::set<std::string> leaving_devices(const gpu::Gpu& gpu, const gpu::MigState& 
   return uuids;
 }
 
-// "  goes   1g.10gb at 0, 1, 4": those of `instances` for which `is_one` is so.
+// "  goes   1g.10gb at 0, 1, 4": the `instances` that satisfy `is_one`.
 template <class Condition>
 std::string lines_of(std::string_view word, const std::vector<mig::Instance>& instances,
                      const gpu::Gpu& gpu, Condition is_one) {
@@ -229,7 +229,7 @@ LayoutEnd take_layout(const LayoutChange& change, const std::string& name, const
     end.trouble = std::move(done.error());
     journal.phase = mig::Journal::Phase::kUndoing;
     journal.trouble = end.trouble->what;
-    (void)work.journal.store(journal);  // the one before leads back, too
+    (void)work.journal.store(journal);  // the previous journal also leads back
     if (auto undone = undo(change, work); !undone) end.undo_trouble = undone.error();
   }
   if (end.undo_trouble) return end;

@@ -62,7 +62,7 @@ struct Node {
   std::string layout(const gpu::GpuUuid& gpu = kGpu) {
     return describe(mig::layout_of(control.state(gpu)), machine.gpus[0].mig_geometry);
   }
-  // As a reading of the machine has them.
+  // Reads the devices into the machine.
   void see_devices() {
     for (auto& gpu : machine.gpus) {
       gpu.mig_instances.clear();
@@ -203,7 +203,7 @@ TEST(LayoutChange, AFailedUndoKeepsTheJournalAndTheNextCallGoesOn) {
   EXPECT_EQ(*node.journal.load(), std::nullopt);
 }
 
-// Kills a change of the first GPU at call number `n` of it.
+// Kills a change of the first GPU at its call number `n`.
 void kill_at(Node& node, int n) {
   ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 2}})}}).trouble);
   node.control.fault_at(n, test::MigFault::kKilledDone);
@@ -286,7 +286,7 @@ TEST(LayoutUsers, OnlyOfWhatGoesTheyAreAskedAndNamed) {
   EXPECT_THAT(used.error().what, HasSubstr("GPU 0: python (pid 7)"));
 }
 
-// Two slices in a row are free nowhere but where the one is.
+// Two adjacent slices are free only where the present one is.
 TEST(LayoutUsers, OfAComputeInstanceThatMustMakeWayForALargerOneTheyAreNamed) {
   Node node;
   ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 1}})}}).trouble);

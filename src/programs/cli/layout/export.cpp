@@ -1,4 +1,4 @@
-// tranche layout export and defaults: what the GPUs have, and what they could have, as files of
+// tranche layout export and defaults: the GPUs' layout, and possible layouts, as files of
 // mig-parted.
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ void print(const mig::PartedFile& file, config::OutputForm form) {
                                                      : mig::to_yaml(file));
 }
 
-// The file has what is in force, which a reset changes.
+// The file has the layout in force, which a reset changes.
 void tell_of_waiting(const gpu::Machine& machine, const mig::Layout& layout) {
   for (const auto& gpu : machine.gpus) {
     const auto has = layout.find(gpu.uuid);
@@ -27,7 +27,7 @@ void tell_of_waiting(const gpu::Machine& machine, const mig::Layout& layout) {
   }
 }
 
-// `make`: the file of the machine.
+// `make`: makes the machine's file.
 template <class Make>
 int print_file(const LayoutCall& call, Make make) {
   if (!call.arguments.empty()) {

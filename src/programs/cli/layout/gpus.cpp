@@ -23,7 +23,7 @@ constexpr std::string_view kShareOtherwise =
     "share it by time-slicing (docs/configuration.md), MPS (docs/mps.md) or limits "
     "(docs/limits.md)";
 
-// In any case of letters, and with '-' for ' '.
+// Ignores case, and takes '-' for ' '.
 bool begins_with(std::string_view text, std::string_view start) {
   const auto plain = [](unsigned char c) { return c == ' ' ? '-' : std::tolower(c); };
   return text.size() >= start.size() &&
@@ -42,7 +42,7 @@ std::string model_question(std::string_view name) {
   return longer.empty() ? "" : fmt::format("did you mean {}? ", either(longer));
 }
 
-// A model without MIG that the name says: "NVIDIA L20", "l20", "v100".
+// The named model if it has no MIG: "NVIDIA L20", "l20", "v100".
 const gpu::Model* model_without_mig(std::string_view name) {
   for (const std::string_view maker : {"NVIDIA ", "Tesla "}) {
     if (begins_with(name, maker)) name.remove_prefix(maker.size());

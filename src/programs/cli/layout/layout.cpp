@@ -27,7 +27,7 @@ constexpr std::array kRuns = {
     LayoutWord{"export", run_layout_export}, LayoutWord{"defaults", run_layout_defaults},
 };
 
-// The first word that stands among the arguments, whose flags are then known.
+// The first word among the arguments; its flags are used.
 const Word* word_in(const Invocation& invocation) {
   for (const auto one : invocation.arguments) {
     if (const auto* word = find_word(invocation.command, one)) return word;
@@ -42,7 +42,7 @@ int refuse(const LayoutCall& call, std::string_view what) {
 }
 
 int end(const LayoutCall& call, const Error& error) {
-  std::fflush(stdout);  // where both go to one file, what was done stands before what failed
+  std::fflush(stdout);  // if both go to one file, successes come before failures
   fmt::print(stderr, "{} {}: {}\n", call.invocation.program, call.word.name, error.message());
   return exit_code_of(error);
 }

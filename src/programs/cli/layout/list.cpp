@@ -1,4 +1,4 @@
-// tranche layout list: the models with MIG, or what one of them can be cut into.
+// tranche layout list: the models with MIG, or the possible layouts of one.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -76,8 +76,7 @@ bool is_plain(const std::vector<mig::InstanceWish>& wishes, const gpu::MigGeomet
   });
 }
 
-// Layouts that differ in the kind of an instance alone are many; those of plain profiles say all
-// about sizes.
+// Only layouts of plain profiles: there are many that differ only in the kind of an instance.
 std::string layouts_text(const gpu::MigGeometry& geometry) {
   Rows rows = {{"LAYOUT", "STRANDED COMPUTE", "STRANDED MEMORY"}};
   std::size_t others = 0;

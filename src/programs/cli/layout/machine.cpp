@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLongestInput = std::size_t{1} << 20U;
 
-// The kernel cuts a name to 15 characters, and a program that is started by a descriptor has none.
+// The kernel cuts names to 15 characters, and a program started by descriptor has none.
 bool is_mps_server(const host::DeviceHolder& holder) {
   return holder.name == "nvidia-cuda-mps" || holder.command.starts_with("nvidia-cuda-mps-server");
 }
@@ -46,7 +46,7 @@ Result<mig::PartedFile> layouts_of(const config::LayoutFileOptions& options,
   return fail(Code::kInvalidArgument, "no file is named", "write --config-file FILE");
 }
 
-// Without MIG there are few default layouts, which would be the wrong thing to speak of.
+// Without MIG the hint about default layouts would mislead.
 Result<void> check_any_mig(const gpu::Machine& machine) {
   if (machine.gpus.empty() || std::ranges::any_of(machine.gpus, mig::has_mig)) return {};
   return std::unexpected(mig::without_mig(machine.gpus[0], Code::kUnsupported));
@@ -78,7 +78,7 @@ Result<std::vector<std::string>> LayoutMachine::users_of(const std::vector<std::
   ASSIGN_OR_RETURN(const auto devices, reader.read(uuids));
   std::set<pid_t> pids;
   for (const auto& device : devices) {
-    // A device that has just gone has no users.
+    // A device that was just removed has no users.
     if (!device.processes && device.processes.error().code == Code::kNotFound) continue;
     if (!device.processes) return std::unexpected(device.processes.error());
     for (const auto& process : *device.processes) pids.insert(process.pid);
@@ -106,7 +106,7 @@ Result<ChosenLayout> choose_layout(const config::LayoutFileOptions& options,
   if (chosen.name.empty()) chosen.name = configs.begin()->first;
   if (configs.contains(chosen.name)) return chosen;
   if (options.file.empty()) TRY(check_any_mig(*machine));
-  // The hint names those that there are.
+  // The hint names the existing ones.
   auto missing = mig::wishes_of(chosen.file, chosen.name, {}).error();
   missing.code = Code::kInvalidArgument;
   return std::unexpected(std::move(missing));

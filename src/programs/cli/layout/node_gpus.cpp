@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kMigEnabled = "enabled";
 constexpr const char* kMigUnsupported = "unsupported";
 
-// In the order of the driver, each profile once: "3g.40gb", "1g.10gb x 2".
+// In the driver's order, each profile once: "3g.40gb", "1g.10gb x 2".
 std::vector<std::string> counted(const std::vector<cluster::GpuNodeInstance>& instances) {
   std::map<std::string, int> counts;
   std::vector<std::string> order;
@@ -29,8 +29,7 @@ std::vector<std::string> counted(const std::vector<cluster::GpuNodeInstance>& in
   return order;
 }
 
-// Nobody has published anything, or nobody can: no agent of this release, no such kind, an early
-// snapshot.
+// Nothing was published, or cannot be: no agent of this release, no such kind, an early snapshot.
 bool is_absence(Code code) { return code == Code::kNotFound || code == Code::kUnsupported; }
 
 json::Value instances_of(const cluster::GpuNodeGpu& gpu) {
@@ -64,7 +63,7 @@ std::string mig_text(const cluster::GpuNodeGpu& gpu) {
 }
 
 std::string describe(const NodeGpus& gpus) {
-  // Whoever may write the object chose the texts, and they go to a terminal.
+  // The texts are of whoever may write the object, and go to a terminal.
   if (!gpus.trouble.empty()) {
     return fmt::format("  {:<10} not known: {}\n", "GPUs", printable(gpus.trouble));
   }

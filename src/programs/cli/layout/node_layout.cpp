@@ -73,7 +73,7 @@ std::string time_text(std::chrono::seconds time) {
   return fmt::format("{}m{:02}s", time.count() / 60, time.count() % 60);
 }
 
-// "15:04:05Z". By times and not by durations, so that what is so is told once.
+// "15:04:05Z". A time and not a duration, so that an unchanged state is printed once.
 std::string hour_of(cluster::WallTime time) {
   return cluster::micro_time(time).substr(11, 8) + "Z";
 }
@@ -91,7 +91,7 @@ std::string line(std::string_view head, std::string_view text) {
 
 std::string condition_text(const cluster::NodeCondition& condition) {
   if (condition.type.empty()) return {};
-  // Whoever may write the Node chose it, and it goes to a terminal.
+  // The text is of whoever may write the Node, and goes to a terminal.
   return printable(fmt::format("{}: {}", condition.reason, condition.message));
 }
 
@@ -144,7 +144,7 @@ std::string phase_text(const NodeLayout& layout, cluster::WallTime now) {
     return fmt::format("{}{}", phase,
                        waits ? "; the Node does not tell yet what it offers now" : "");
   }
-  // Of a time from outside that is past no difference is taken: it may be centuries away.
+  // No subtraction for a past time: a time from outside may be centuries away.
   if (deadline <= now) return fmt::format("{}, no time left", phase);
   return fmt::format("{}, {} left", phase,
                      time_text(std::chrono::ceil<std::chrono::seconds>(deadline - now)));
@@ -169,7 +169,7 @@ std::string describe(const NodeLayout& layout, cluster::WallTime now) {
   auto text = fmt::format("Node {}\n", layout.node.name);
   text += line("layout", layout.label.empty() ? "none is asked for" : layout.label);
   text += line("state", layout.state.empty() ? "none" : layout.state);
-  // While a change is open the condition is of the one before.
+  // While a change is open the condition is of the last one.
   if (!layout.change) text += line("agent", condition_text(layout.condition));
   if (layout.change) {
     text +=

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPoll{200};
 constexpr int kWrites = 5;
-// An agent that runs takes up a label within seconds.
+// A running agent reacts to a label within seconds.
 constexpr std::chrono::seconds kTakenUp{60};
 
 std::string take_back_command(const NodeOrder& order, const std::string& before) {
@@ -66,7 +66,7 @@ Result<void> check_manager(const NodeLayout& now, const NodeOrder& order) {
                   order.node));
 }
 
-// As a whole word: all-1g.10gb is not all-1g.10gb.me.
+// As a whole word: not all-1g.10gb in all-1g.10gb.me.
 bool names(const std::string& message, const std::string& layout) {
   const auto words = "the layout " + layout;
   const auto at = message.find(words);
@@ -75,8 +75,8 @@ bool names(const std::string& message, const std::string& layout) {
   return end == message.size() || message[end] == ' ' || message[end] == ';';
 }
 
-// The agent has said it of this layout: it may just have written once more what it said of the one
-// before. NVIDIA's manager has neither condition nor annotation, and does no such thing.
+// Whether the agent's state is about this layout; it may have repeated the last layout's. NVIDIA's
+// manager has neither condition nor annotation, and does not do that.
 bool is_about(const NodeLayout& now, const std::string& layout) {
   if (!now.condition.type.empty()) return names(now.condition.message, layout);
   return !now.node.annotations.contains(cluster::kMigAppliedAnnotation);
@@ -130,7 +130,7 @@ class NodeApply {
     }
   }
 
-  // What may leave service. What comes in its place the agent says, when it is asked.
+  // What may leave service. The agent later announces what comes instead.
   Result<void> look_ahead(const NodeLayout& before) const {
     if (before.change) return announce(*before.change);
     cluster::MigChange change;
@@ -158,7 +158,7 @@ class NodeApply {
     return {};
   }
 
-  // Read anew, for a person may have thought about it for long, and others write the Node too.
+  // Read anew: confirmation may have taken long, and others write the Node too.
   Result<void> write() {
     for (int attempt = 1;; ++attempt) {
       ASSIGN_OR_RETURN(const auto now, read_node_layout(ports_.objects, order_.node));
@@ -170,8 +170,8 @@ class NodeApply {
     }
   }
 
-  // The state first, so that what it says of the layout before never counts for this one. For the
-  // same layout it is removed: that has the agent try again.
+  // The state first, so that the last layout's never counts for this one. For the same layout it is
+  // removed: this makes the agent try again.
   Result<void> write_over(const NodeLayout& before) const {
     const cluster::ObjectKey key{.name = order_.node};
     json::Value metadata = {{"uid", before.node.uid},
@@ -180,7 +180,7 @@ class NodeApply {
     metadata["labels"][cluster::kMigStateLabel] =
         again ? json::Value(nullptr) : json::Value("pending");
     const json::Value state = {{"metadata", std::move(metadata)}};
-    // A change that runs to this layout already is followed.
+    // If a change to this layout is running, it is followed.
     if (!before.change) {
       TRY(ports_.objects.patch(cluster::kNode, key,
                                {.json = state.text(), .field_manager = kLayoutFieldManager}));
@@ -214,7 +214,7 @@ class NodeApply {
     }
   }
 
-  // The end, if it is one.
+  // The result, if the change has ended.
   std::optional<Result<void>> look(const NodeLayout& now) {
     if (now.label != order_.layout) {
       return fail(Code::kFailedPrecondition,
@@ -222,7 +222,7 @@ class NodeApply {
     }
     if (now.change && now.change->layout == order_.layout) return progress(now);
     if (is_in_force(now, order_)) {
-      // Kubelet tells the API server of new devices some seconds later.
+      // Kubelet reports new devices to the API server some seconds later.
       auto offered = now;
       if (!after_.empty()) offered.offers = after_;
       say(fmt::format("{} has {}: {}", order_.node, order_.layout, offers_text(offered)));
@@ -303,7 +303,7 @@ class NodeApply {
   std::string label_before_;
   bool taken_up_ = false;
   bool announced_ = false;
-  std::map<std::string, std::int64_t> after_;  // by the agent's word; empty: no change was seen
+  std::map<std::string, std::int64_t> after_;  // as the agent reported; empty: no change was seen
   SaidOnce said_;
 };
 

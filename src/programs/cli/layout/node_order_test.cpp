@@ -22,8 +22,8 @@ using testing::Not;
 
 constexpr const char* kGpu = "nvidia.com/gpu";
 
-// A Node gpu-1 with one GPU that a Pod of a Deployment holds. Each wait of the command is a turn of
-// the test's, which plays the agent and the controller.
+// With a Node gpu-1 whose one GPU a Pod of a Deployment holds. In each wait of the command the test
+// plays the agent and the controller.
 class ApplyOnNode : public testing::Test {
  protected:
   ApplyOnNode() {
@@ -69,7 +69,7 @@ class ApplyOnNode : public testing::Test {
   }
   void succeed() { says("success", "True", "MigChanged", "the GPUs have the layout all-1g.10gb"); }
 
-  // `turns`: what happens in the waits, one after the other; afterwards nothing does.
+  // `turns`: the actions in successive waits; then there are none.
   std::string run(const NodeOrder& order, std::vector<std::function<void()>> turns = {}) {
     std::size_t turn = 0;
     const auto done = apply_on_node({.objects = objects_,
@@ -163,7 +163,7 @@ TEST_F(ApplyOnNode, AFailureIsTold) {
   EXPECT_THAT(run(small(), {[&] { is_in(MigPhase::kChanging); },
                             [&] { says("failed", "False", "MigChangeFailed", why); }}),
               HasSubstr(why));
-  // Once more: the state goes, and the agent tries again.
+  // Again: the state is removed, and the agent tries again.
   EXPECT_EQ(run(small(), {[&] { EXPECT_EQ(node().state, ""); }, [&] { succeed(); }}), "done");
 }
 

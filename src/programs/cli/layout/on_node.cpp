@@ -1,4 +1,4 @@
-// tranche layout apply|show --node: on a node of a cluster, or looked at in a snapshot of one.
+// tranche layout apply|show --node: on a node of a cluster, or in a snapshot of one.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ void print_now(const std::string& text) {
 
 void tick_now(const std::string& text) { print_now("\r\x1b[K" + text); }
 
-// What is left of a time in a snapshot was left when it was taken.
+// For a snapshot the time at which it was taken, so that remaining times are of then.
 class SourceClock final : public Clock {
  public:
   explicit SourceClock(std::optional<cluster::WallTime> taken_at) : taken_at_(taken_at) {}

@@ -1,4 +1,4 @@
-// tranche layout pack: instances on as few GPUs of a model as can be.
+// tranche layout pack: packs instances on as few GPUs of a model as possible.
 
 #include "mig/pack.h"
 
@@ -47,7 +47,7 @@ json::Value document(const mig::Packing& packing, const PlannedGpu& model) {
           {"layouts", std::move(layouts)}};
 }
 
-// The GPUs count from 0; those that hold nothing are not named, so they stay as they are.
+// GPUs count from 0; empty ones are not named, so they stay as they are.
 std::string parted(const mig::Packing& packing, const gpu::MigGeometry& geometry) {
   mig::PartedFile file;
   auto& entries = file.configs["packed"];

@@ -1,4 +1,4 @@
-// tranche layout show: what this machine's GPUs are cut into.
+// tranche layout show: the instances of this machine's GPUs.
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ void add(const gpu::Gpu& gpu, const gpu::MigState& state, Shown& shown) {
   }
 }
 
-// Reads the GPU; one without MIG, and one that cannot be read, is shown as such.
+// Reads the GPU; marks one without MIG, and an unreadable one.
 void show(const gpu::Gpu& gpu, gpu::MigControl& control, Shown& shown) {
   if (!mig::has_mig(gpu)) return add(gpu, {}, shown);
   const auto state = control.read(gpu.uuid);

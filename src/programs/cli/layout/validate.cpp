@@ -1,4 +1,4 @@
-// tranche layout validate: whether a GPU can have these instances, and where they go.
+// tranche layout validate: whether a GPU can have these instances, and where.
 
 #include <fmt/format.h>
 

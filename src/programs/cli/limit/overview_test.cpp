@@ -92,7 +92,7 @@ TEST_F(LimitOverviewTest, ListShowsAllAndPruneTakesAwayWhatIsGone) {
   EXPECT_THAT(show(*again, options(Verb::kPrune)), HasSubstr("no setting is of a Pod"));
 }
 
-// Settings of Pods that are gone make room. If all Pods run, the command fails and writes nothing.
+// Settings of deleted Pods make room. If all Pods run, the command fails and writes nothing.
 TEST_F(LimitOverviewTest, ANodesOrderIsBounded) {
   const json many = [] {
     json containers;

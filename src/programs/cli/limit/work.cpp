@@ -54,7 +54,7 @@ bool is_chosen(const LimitSetting& setting, const cluster::Pod& pod, const Limit
          (options.resource.empty() || options.resource == setting.resource);
 }
 
-// What a setting of the container can be about.
+// The resources that a setting of the container can be for.
 std::vector<std::string> resources_of(const cluster::PodContainer& container) {
   std::vector<std::string> resources;
   for (const auto& [resource, count] : container.requests) {
@@ -66,7 +66,7 @@ std::vector<std::string> resources_of(const cluster::PodContainer& container) {
   return resources;
 }
 
-// The container and resource that `set` is about.
+// The container and resource that `set` is for.
 Result<LimitSetting> choose(const cluster::Pod& pod, const LimitOptions& options) {
   Settings found;
   std::vector<std::string> all;

@@ -107,7 +107,7 @@ TEST_F(LimitWorkTest, WhatHoldsStaysInTheOrderUntilTheNewOneHolds) {
   agent_ = {};
   EXPECT_EQ(settings().at(0).memory, "2Gi");
   EXPECT_EQ(settings().size(), 1U);
-  seen.erase("2Gi ");  // the agent may have looked in between or not
+  seen.erase("2Gi ");  // the agent may have read it in between or not
   EXPECT_THAT(seen, testing::ElementsAre("1Gi ", "2Gi 1Gi ", "80Gi 2Gi "));
 }
 

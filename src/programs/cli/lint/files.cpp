@@ -17,7 +17,7 @@ namespace stdfs = std::filesystem;
 constexpr std::string_view kStandardInput = "-";
 constexpr std::size_t kMostFiles = 1000;
 
-// One byte more than is allowed shows that it is too long.
+// One more byte than allowed, to detect a file that is too long.
 constexpr std::size_t kMost = lint::kLongestFile + 1;
 
 Result<std::string> read_standard_input() {
@@ -34,7 +34,7 @@ Result<std::string> read_one(const std::string& path) {
   if (text) return text;
   auto error = std::move(text).error();
   const bool too_long = error.code == Code::kInvalidArgument;
-  error.code = Code::kInvalidArgument;  // of the command line
+  error.code = Code::kInvalidArgument;  // an error of the command line
   if (too_long) error.hint = fmt::format("at most {} MiB are read", lint::kLongestFile >> 20U);
   return std::unexpected(std::move(error));
 }
@@ -58,7 +58,7 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
               "name files");
 }
 
-// What is written is YAML, whatever was read.
+// Output is always YAML.
 std::string name_of(const std::string& read) {
   if (read == kStandardInput) return "stdin.yaml";
   auto name = stdfs::path(read).filename();

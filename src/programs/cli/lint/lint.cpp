@@ -32,14 +32,14 @@ int end(const Error& error, int code) {
   return code;
 }
 
-// Of the terminal that is written to; 0: none is.
+// The width of the output terminal; 0: not a terminal.
 std::size_t terminal_width() {
   winsize size{};
   if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
   return size.ws_col;
 }
 
-// The exit code of what keeps the cluster, or its snapshot, from being asked; nullopt: it was.
+// The exit code if the cluster or its snapshot cannot be read; nullopt: it was read.
 std::optional<int> look_at_cluster(const LintOptions& options, const config::Sources& sources,
                                    lint::Surroundings& around) {
   const Log log(LogLevel::kWarn);

@@ -21,7 +21,7 @@ namespace {
 
 using lint::AttributeKind;
 
-// A node with one GPU of each kind, so that all names occur.
+// Slices of a node with one GPU of each kind, so that all names occur.
 std::vector<cluster::ResourceSlice> example_slices(const std::string& driver) {
   gpu::Machine machine;
   machine.driver_version = "570.158.01";
@@ -61,7 +61,7 @@ void add_nvidias(lint::DeviceNames& names) {
   }
 }
 
-// Slices of other drivers may hold what our reader does not know; those are left out.
+// Other drivers' slices may have content unknown to our reader; those are left out.
 Result<std::vector<cluster::ResourceSlice>> slices_of(cluster::Objects& objects,
                                                       std::size_t& unread) {
   std::vector<cluster::ResourceSlice> slices;
@@ -84,7 +84,7 @@ Result<std::vector<cluster::ResourceSlice>> slices_of(cluster::Objects& objects,
   return slices;
 }
 
-// Their names, and the resources that they stand for.
+// Adds the DeviceClasses' names and extended resources.
 Result<void> add_classes(cluster::Objects& objects, lint::Surroundings& around) {
   ASSIGN_OR_RETURN(const auto classes, objects.list(cluster::kDeviceClass, {}));
   around.classes.emplace();

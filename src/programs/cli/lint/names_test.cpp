@@ -10,7 +10,7 @@ namespace {
 
 using lint::AttributeKind;
 
-// Those of NVIDIA's driver, from which manifests come.
+// Manifests may come from NVIDIA's driver.
 TEST(PublishedNames, AreThoseOfNvidiasDriverAndOurs) {
   const auto names = published_surroundings().names;
   const std::string driver = "gpu.nvidia.com";
@@ -33,7 +33,7 @@ TEST(PublishedNames, AreThoseOfNvidiasDriverAndOurs) {
   EXPECT_FALSE(names.has_capacity(driver, "uuid"));
 }
 
-// NVIDIA's driver may run beside ours then.
+// Then NVIDIA's driver may run next to ours.
 TEST(PublishedNames, AreOfADriverOfAnotherNameToo) {
   const auto around = published_surroundings("gpu.example.com");
   EXPECT_EQ(around.driver, "gpu.example.com");
@@ -49,7 +49,7 @@ TEST(PublishedNames, ParametersAreReadAsTheDriverReadsThem) {
   EXPECT_FALSE(check(R"({"apiVersion":"resource.nvidia.com/v1beta1","kind":"GpuConfg"})"));
 }
 
-// What a file of before `tranche snapshot` has no list of is not taken for nothing.
+// A list that is missing in an older file is not taken for empty.
 TEST(ASnapshot, IsAskedAsAClusterIs) {
   cluster::Snapshot snapshot;
   snapshot.nodes = {{.node = {.name = "n", .allocatable = {{"nvidia.com/gpu", "4"}}},

@@ -13,8 +13,8 @@ constexpr std::size_t kLeastWidth = 40;
 constexpr std::string_view kMore = "    ";
 constexpr std::string_view kIndent = "       ";
 
-// `text` behind `lead`, with its words in lines of `width`; all but the first begin with `indent`.
-// A word that fits into no line stays where it is.
+// `text` after `lead`, wrapped to `width`; all lines but the first begin with `indent`. A word that
+// fits into no line is not broken.
 std::string broken(std::string_view lead, std::string_view text, std::size_t width,
                    std::string_view indent) {
   std::string out(lead);

@@ -40,7 +40,7 @@ TEST(LintText, IsBrokenAtTheWidthOfATerminal) {
             "a.yaml:3: error: one two three four five\n"
             "    six seven eight nine ten\n"
             "    at ResourceClaim x: spec.devices\n");
-  // A width that nothing fits into is not believed.
+  // A width into which nothing fits is ignored.
   EXPECT_EQ(lint_text(results(), 1), text);
 }
 

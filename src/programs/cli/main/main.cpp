@@ -23,9 +23,8 @@ std::map<std::string, std::string> read_environment() {
   return environment;
 }
 
-// fmt throws where what it prints does not arrive, and what is still in the buffer is only known at
-// the end. Who keeps the output, say of `tranche layout export`, must not take a part for the
-// whole.
+// fmt throws if output fails, and for buffered output this is only known at the end. Output that is
+// kept, as of `tranche layout export`, must not be mistaken for complete.
 int run(const std::vector<std::string_view>& arguments) {
   std::error_code trouble;
   try {
@@ -36,7 +35,7 @@ int run(const std::vector<std::string_view>& arguments) {
     if (std::ferror(stdout) == 0) throw;
     trouble = error.code();
   }
-  // Not by fmt, which might throw here again.
+  // Not with fmt, which might throw again.
   const auto text = "tranche: the output cannot be written: " + trouble.message() + "\n";
   std::fputs(text.c_str(), stderr);
   return 1;

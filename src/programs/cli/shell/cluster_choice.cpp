@@ -28,7 +28,7 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-// As kubectl, leaves out the files that do not exist.
+// Like kubectl, leaves out missing files.
 Paths files_of(const std::string& list) {
   Paths paths;
   for (std::size_t begin = 0; begin <= list.size();) {
@@ -40,7 +40,7 @@ Paths files_of(const std::string& list) {
   return paths;
 }
 
-// What was looked at and is not there.
+// Where a kubeconfig was looked for.
 std::string looked_at(const Environment& environment, const std::filesystem::path& home_file) {
   const auto list = variable(environment, "KUBECONFIG");
   std::vector<std::string> places;

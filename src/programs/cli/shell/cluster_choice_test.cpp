@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class ClusterChoice : public testing::Test {
  protected:
-  // A file with one context, whose cluster and user have its name.
+  // Writes a file with one context; its cluster and user have the same name.
   std::string write(const std::string& file, const std::string& context, bool current = true) {
     const auto path = dir_.path() / file;
     std::filesystem::create_directories(path.parent_path());

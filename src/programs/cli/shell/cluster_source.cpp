@@ -12,7 +12,7 @@
 namespace tranche::cli {
 namespace {
 
-// Half a gigabyte of memory at most, whoever made the file.
+// Limits memory to half a gigabyte.
 constexpr std::size_t kLongestSnapshot = std::size_t{256} << 20U;
 
 Result<std::string> read_file(const std::string& path) {

@@ -24,7 +24,7 @@ std::string dashes(std::string_view name) {
   return fmt::format("{}{}", name.size() == 1 ? "-" : "--", name);
 }
 
-// A flag without its dashes and its value; nullopt: the word is no flag.
+// A flag without its dashes and its value; nullopt: the word is not a flag.
 std::optional<std::string_view> flag_name(std::string_view word) {
   if (word.size() < 2 || word[0] != '-') return std::nullopt;
   word.remove_prefix(word[1] == '-' ? 2 : 1);
@@ -48,7 +48,7 @@ Completions words_for(const Command& command, std::string_view written) {
   return completions;
 }
 
-// `before`: what of the word being written stands before the value ("--output=").
+// `before`: the part of the written word before the value ("--output=").
 Completions values_for(const FlagSpec& spec, std::string_view before, std::string_view written) {
   Completions completions;
   if (spec.path == PathKind::kFile) completions.directive = Directive::kFiles;
@@ -78,7 +78,7 @@ Completions flags_for(unsigned uses, std::string_view written) {
   return completions;
 }
 
-// The word of the command among those that were given; nullptr: none yet.
+// The command's word among the given ones; nullptr: none yet.
 const Word* word_among(const Command& command, Given given) {
   for (const auto one : given) {
     if (const auto* word = find_word(command, one)) return word;

@@ -15,7 +15,7 @@ using config::FlagSpec;
 using config::FlagType;
 using config::PathKind;
 
-// bash 3.2, which macOS has, knows neither mapfile nor compopt.
+// bash 3.2, as on macOS, has neither mapfile nor compopt.
 constexpr std::string_view kBashFunction = R"sh(
 # Whether a value follows the flag $2 of the command $1.
 _tranche_takes_value() {
@@ -164,7 +164,7 @@ std::string bash_values_of(std::string_view name, unsigned uses) {
     std::vector<std::string> patterns;
     for (const auto& flag : bash_spellings(spec, uses)) {
       patterns.push_back(fmt::format("\"{} {}\"", name, flag));
-      // A flag works with one dash as with two.
+      // Flags also work with one dash.
       if (flag.starts_with("--")) {
         patterns.push_back(fmt::format("\"{} {}\"", name, flag.substr(1)));
       }
@@ -174,7 +174,7 @@ std::string bash_values_of(std::string_view name, unsigned uses) {
   return text;
 }
 
-// The same flag may take other values with another word.
+// The same flag may have other values with another word.
 std::string bash_values(std::span<const Command> commands) {
   std::string text = "\n_tranche_value() {\n  case \"$1 $2\" in\n";
   for (const auto& command : commands) {

@@ -23,7 +23,7 @@ std::string fish_quoted(std::string_view text) {
   return quoted + "'";
 }
 
-// -r: a value follows; -x: a value follows that is no file.
+// -r: a value follows; -x: a value follows that is not a file.
 std::string fish_value(const FlagSpec& spec) {
   if (spec.type == FlagType::kBool) return "";
   if (!spec.choices.empty() && spec.type == FlagType::kStringList) {

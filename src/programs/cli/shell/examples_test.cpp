@@ -20,7 +20,7 @@ namespace {
 
 using Verb = config::LimitOptions::Verb;
 
-// The words that the program is given, by the rules of a shell as far as examples need them.
+// The program's arguments, by a shell's rules as far as examples need them.
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   std::istringstream stream{std::string(line)};
@@ -38,7 +38,7 @@ std::string error_of(const Result<Options>& options) {
   return options ? "" : options.error().message();
 }
 
-// What the program that takes the flags says of them; "": nothing is wrong.
+// What is wrong with the flags by the command that takes them; "": nothing.
 std::string wrong_in(const config::Sources& sources, const Command& command, const Word* word,
                      const std::vector<std::string>& arguments) {
   switch (command.uses) {

@@ -15,8 +15,8 @@
 namespace tranche::cli {
 namespace {
 
-// NVIDIA's programs accept what follows the flags and ignore it, and existing manifests have such
-// words: "--pass-device-specs true" leaves "true".
+// NVIDIA's programs accept and ignore what follows the flags, and existing manifests rely on it:
+// "--pass-device-specs true" leaves "true".
 void warn_of(const std::vector<std::string>& positionals) {
   Log().warn(fmt::format(
       "ignored, as NVIDIA's programs do, with every flag among them: {}; write a flag's "

@@ -14,7 +14,7 @@
 namespace tranche::cli {
 namespace {
 
-// What stands before the flags: "POD", "set|get|reset POD | list | prune".
+// The arguments before the flags: "POD", "set|get|reset POD | list | prune".
 std::string_view arguments_of(const Command& command, const Word* word) {
   return word == nullptr ? command.usage : word->arguments;
 }
@@ -58,7 +58,7 @@ std::string flags_of(const Command& command, const Word* word) {
   return text + config::flags_help(uses);
 }
 
-// Flags win over what else may say the same, where there is such.
+// The precedence of flags and other sources; empty if there are no others.
 std::string precedence(unsigned uses) {
   bool file = false;
   bool environment = false;

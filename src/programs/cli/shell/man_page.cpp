@@ -13,7 +13,7 @@ namespace {
 
 using config::FlagSpec;
 
-// Text that groff prints unchanged: hyphens can be copied, backslashes are no escapes, and no line
+// Text for groff to print unchanged: hyphens can be copied, backslashes are no escapes, and no line
 // begins with a request.
 std::string roff(std::string_view text) {
   std::string out;
@@ -60,7 +60,7 @@ std::string item(std::string_view title, std::string_view text) {
   return fmt::format(".TP\n{}\n{}\n", title, text);
 }
 
-// "Of set and reset alone": which words of the command take the flag, unless all do.
+// "Of set and reset alone": the command's words that take the flag, unless all do.
 std::string of_words(const FlagSpec& spec, const Command& command) {
   std::vector<std::string> names;
   for (const auto& word : command.words) {
@@ -106,7 +106,7 @@ std::string man_options(const Command& command) {
   return text;
 }
 
-// Environment variables that belong to no flag; only the agent has such.
+// Environment variables without a flag; only the agent has such.
 std::string man_environment(const Command& command) {
   if ((command.uses & config::kUseAgent) == 0) return "";
   std::string text = ".SH ENVIRONMENT\nBeside those of the flags:\n";

@@ -32,7 +32,7 @@ namespace {
 
 using config::SnapshotOptions;
 
-// Of one list with all its pages: a large cluster takes its time.
+// For one list with all its pages: large clusters take long.
 constexpr std::chrono::minutes kDeadline{2};
 
 void say(const std::string& text) { fmt::print(stderr, "tranche snapshot: {}\n", text); }
@@ -52,7 +52,7 @@ cluster::TakeOptions take_options(const SnapshotOptions& options, const std::str
 
 using Target = std::optional<std::filesystem::path>;  // nullopt: standard output
 
-// Before the cluster is asked: who waits for a large one shall not learn then that it goes nowhere.
+// Before the cluster is read, so that a bad target is reported before a long wait.
 Result<Target> target_of(const SnapshotOptions& options) {
   if (options.file.empty()) return std::nullopt;
   return file_to_write(options.file);
@@ -65,7 +65,7 @@ Result<void> write(const cluster::Snapshot& snapshot, const SnapshotOptions& opt
   return target ? write_private(*target, text) : write_stream(stdout, text);
 }
 
-// What is missing in a file was told when it was taken.
+// What is missing in a file was reported when it was taken.
 int anonymize_file(const SnapshotOptions& options, const Target& target) {
   const auto snapshot = read_snapshot(options.snapshot);
   if (!snapshot) return end(snapshot.error(), kExitUsage);

@@ -21,7 +21,7 @@ std::unexpected<Error> unfit(const std::string& path, std::string_view why, std:
 Result<fs::path> file_to_write(const std::string& path) {
   std::error_code ignored;
   auto file = fs::absolute(path, ignored);
-  // A link stays a link, and what it leads to is replaced.
+  // A link is kept, and its target is replaced.
   if (const auto target = fs::canonical(file, ignored); !target.empty()) file = target;
   const auto status = fs::status(file, ignored);
   if (fs::is_directory(status) || file.filename().empty()) {

@@ -11,7 +11,7 @@ namespace {
 
 using Children = std::vector<FileNode::Child>;
 
-// The text under `key` by `parse`; nullopt when it is not written, or wrong (an error).
+// The text at `key`, parsed; nullopt: absent, or invalid (reported).
 template <class T>
 std::optional<T> read(const Children& children, std::string_view key,
                       Result<T> (*parse)(std::string_view)) {

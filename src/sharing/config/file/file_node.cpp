@@ -12,7 +12,7 @@
 namespace tranche::config {
 namespace {
 
-// What a message shows of a key that may be anything.
+// The longest part of an unknown key in a message.
 constexpr std::size_t kShownKey = 60;
 
 // "sharing.mps.resources[3].name" -> "sharing.mps.resources[].name"

@@ -67,7 +67,7 @@ bool any_under(const Settings& settings, std::string_view path) {
   return first != settings.values.end() && first->first.starts_with(path);
 }
 
-// NVIDIA's device plugin leaves the feature discovery's section out, although the file has it.
+// NVIDIA's device plugin omits feature discovery's section, even if the file has it.
 Json flags_to_json(const Settings& settings, Program program) {
   Json json = keys_to_json(settings, "flags.", kTop);
   // An unset device root is the driver root.
@@ -93,8 +93,8 @@ Json patterns_to_json(const std::vector<FilePattern>& patterns) {
   return json;
 }
 
-// NVIDIA's plugin replaces empty resources by those that it advertises by default. With strategy
-// mixed it lists every profile of the machine too: with_mig_resources().
+// NVIDIA's plugin replaces empty resources by its defaults. With strategy mixed it also lists every
+// profile of the machine: with_mig_resources().
 Json resources_to_json(const Settings& settings, Program program) {
   const Json whole = {{"pattern", "*"}, {"name", "nvidia.com/gpu"}};
   const bool plugin = program == Program::kAgent;
@@ -115,7 +115,7 @@ struct DevicesToJson {
   Json operator()(const DeviceList& list) const { return list.items; }
 };
 
-// `fail`: failRequestsGreaterThanOne where it is not written; nullopt: it is left out then.
+// `fail`: the value of an unset failRequestsGreaterThanOne; nullopt: omitted.
 Json sharing_to_json(const FileSharing& sharing, std::optional<bool> fail = {}) {
   Json json = Json::object();
   if (sharing.rename_by_default) json["renameByDefault"] = true;
@@ -140,7 +140,7 @@ Json imex_to_json(const Settings& settings) {
   return json;
 }
 
-// What is written, in one spelling.
+// The written limits, in one spelling.
 void write_limits(const FileLimits& limits, Json& json) {
   if (limits.name) json["name"] = limits.name->value;
   if (limits.enforcement) json["enforcement"] = to_string(*limits.enforcement);

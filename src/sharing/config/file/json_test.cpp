@@ -1,5 +1,5 @@
-// The effective configuration as printed, against golden files in testdata/. To write them anew
-// after a change that is wanted: TRANCHE_WRITE_GOLDEN=1 config_test --gtest_filter='*Golden*'
+// The printed effective configuration, against golden files in testdata/. To write them anew after
+// an intended change: TRANCHE_WRITE_GOLDEN=1 config_test --gtest_filter='*Golden*'
 
 #include "config/file/json.h"
 

@@ -41,7 +41,7 @@ FlagsAlone flags_alone(const Sources& sources) {
           .cdi_hooks = std::ranges::find(disabled, "all") == disabled.end()};
 }
 
-// What the whole text says, before its keys are looked at.
+// Checks the document as a whole.
 void check_document(const yaml::Document& document, const std::string& name, Problems& problems) {
   if (yaml::says_nothing(document.root)) {
     problems.warn(fmt::format("{} is empty", name), "nothing is shared",

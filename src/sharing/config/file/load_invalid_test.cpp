@@ -63,7 +63,7 @@ TEST(Invalid, WhatIsTooLongIsRefused) {
             "f: 1048577 bytes are too many; a configuration is a file of at most 1 MiB");
 }
 
-// Promises that some device can keep: the offer says which.
+// Some device can keep these promises: the offer says which.
 TEST(Promises, ThatDependOnTheDeviceAreTaken) {
   for (const auto* limits :
        {"enforcement: elastic, memory: 8Gi, memoryHard: 50%",

@@ -1,5 +1,5 @@
-// tranche.limits: every accepted form, what an entry takes from the general part, and every way to
-// get it wrong.
+// tranche.limits: every accepted form, what an entry inherits from the general part, and every
+// mistake.
 
 #include <gtest/gtest.h>
 

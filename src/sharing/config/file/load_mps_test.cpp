@@ -1,4 +1,4 @@
-// tranche.mps: every accepted form, and every way to get it wrong.
+// tranche.mps: every accepted form, and every mistake.
 
 #include <gtest/gtest.h>
 

@@ -193,7 +193,7 @@ TEST(Precedence, WhatTheFileSaysInVainIsTold) {
       << "the same value is said twice";
 }
 
-// A deliberate difference: Config{} is what no source at all gives, for both programs.
+// A deliberate difference: without any source both programs have Config{}.
 TEST(Precedence, DefaultsOfTheTableAreThoseOfConfig) {
   EXPECT_EQ(load({})->config, Config{});
   Config labels;
@@ -212,7 +212,7 @@ TEST(OnMachine, CdiNeedsNvml) {
             "CDI --device-list-strategy options are only supported on NVML-based systems");
 }
 
-// For both programs, and before they look at the machine.
+// For both programs, before they read the machine.
 TEST(Load, StrategiesToComeAreRefused) {
   for (const auto* strategy : {"tegra", "vfio"}) {
     const auto refused = load({.program = Program::kFeatureDiscovery,

@@ -43,7 +43,7 @@ const auto kNothing = [](Config&) {};
 constexpr const char* kEmpty =
     "f.yaml is empty: nothing is shared; write 'version: v1' if that is meant";
 
-// One shared resource as it is settled.
+// One shared resource in the settled configuration.
 ReplicatedResources gpus(int replicas, int line, std::optional<ResourceName> rename = {}) {
   return {.resources = {{.name = {"nvidia.com/gpu"},
                          .rename = std::move(rename),

@@ -73,7 +73,7 @@ void read_ours(const FileNode& node, Settings& settings) {
   if (mps != nullptr && !mps->is_null()) settings.control = read_mps(*mps);
 }
 
-// False when the file is of another version, and so nothing else in it can be judged.
+// False: the file has another version, so nothing else in it can be judged.
 bool check_version(const std::vector<FileNode::Child>& children) {
   const auto* node = find_child(children, "version");
   if (node == nullptr) return true;
@@ -95,8 +95,8 @@ void report_duplicates(const yaml::Document& document, const std::string& name,
   }
 }
 
-// Sections that hold nothing: what stood under them may be commented out, and takes effect no more.
-// Those in which the readers demand something are theirs.
+// Warns of empty sections: their commented-out content has no effect any more. Sections with
+// required keys are reported by their readers.
 void warn_of_empty_sections(const yaml::Document& document, const std::string& name,
                             Problems& problems) {
   const auto check = [&](const yaml::Node& map, std::string_view path) {

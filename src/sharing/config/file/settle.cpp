@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kHonour =
     "set 'tranche: {honorIgnoredFields: true}' to have it honoured";
 
-// A bare number in a file is nanoseconds, so a shorter time is nearly always a mistake for seconds.
+// A bare number in a file is nanoseconds, so a shorter time is nearly always meant in seconds.
 constexpr auto kShortestSleep = std::chrono::seconds(1);
 
 std::string at(const Settings& settings, int line, std::string_view field) {
@@ -94,7 +94,7 @@ class ListNeuter {
   Problems& problems_;
 };
 
-// The first pattern that matches counts.
+// The first matching pattern counts.
 void warn_of_idle_patterns(const std::vector<FilePattern>& patterns, std::string_view field,
                            const Settings& settings, Problems& problems) {
   for (std::size_t i = 0; i < patterns.size(); ++i) {
@@ -105,7 +105,7 @@ void warn_of_idle_patterns(const std::vector<FilePattern>& patterns, std::string
       continue;
     }
     const auto end = patterns.begin() + static_cast<std::ptrdiff_t>(i);
-    // A pattern that matches the text of another matches all that the other does.
+    // A pattern that matches another pattern's text matches all that the other does.
     const auto above = std::find_if(patterns.begin(), end, [&](const FilePattern& one) {
       return matches_pattern(one.value.pattern, own);
     });
@@ -143,7 +143,7 @@ ReplicatedResources settle_list(const FileSharing& from, bool fail_default) {
   return list;
 }
 
-// Takes settings into plain members; what is not set leaves the member as it is.
+// Copies settings to plain members; an unset one leaves its member unchanged.
 class Taker {
  public:
   explicit Taker(const Settings& settings) : settings_(settings) {}
@@ -153,7 +153,7 @@ class Taker {
     if (const auto* value = settings_.get<T>(key)) member = *value;
   }
 
-  // Flags of other programs are not validated. A text that is not understood changes nothing.
+  // Flags of other programs are not validated. An invalid text changes nothing.
   template <class T>
   void take_enum(std::string_view key, std::optional<T> (*parse)(std::string_view),
                  T& member) const {

@@ -36,7 +36,7 @@ bool is_less(const MemoryLimit& hard, const MemoryLimit& memory) {
   }
   const auto* part = std::get_if<Percent>(&memory);
   const auto* most = std::get_if<Percent>(&hard);
-  // A part of 100 % is no limit.
+  // A part of 100 % is not a limit.
   return part != nullptr && most != nullptr && part->permille < 1000 &&
          most->permille < part->permille;
 }
@@ -77,7 +77,7 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
   }
 }
 
-// What is written of limits that nothing keeps. `path`: where it is written.
+// Reports limits that are never enforced. `path`: where they are written.
 void check_idle(const FileLimits& written, const Settings& settings, std::string_view path,
                 Problems& problems) {
   std::vector<std::string_view> keys;
@@ -111,7 +111,7 @@ void check_hard(const FileLimits& written, const Limits& settled, const Settings
                  "raise it, or remove it");
 }
 
-// "4 tranches of 30% are more than ...": no device has that, whatever it is.
+// Reports "4 tranches of 30% are more than ...": no device has that.
 void check_sum(const MemoryLimit& part, std::int64_t replicas, std::string_view than,
                std::string_view key, const std::string& where, Problems& problems) {
   const auto* percent = std::get_if<Percent>(&part);
@@ -122,7 +122,7 @@ void check_sum(const MemoryLimit& part, std::int64_t replicas, std::string_view 
       fmt::format("lower `{}` or `replicas`, or say `oversubscribe: true`", key));
 }
 
-// What the replicas of a shared resource are promised together.
+// Checks what the replicas of a shared resource are promised together.
 void check_promises(const FileLimitTable& from, const Settings& settings, Problems& problems) {
   const auto* sharing = active_sharing(settings);
   if (sharing == nullptr) return;
@@ -160,7 +160,7 @@ void check_limits(const Settings& settings, Problems& problems) {
     if (!settled.on()) check_idle(written, settings, path, problems);
     any_on = any_on || settled.on();
   }
-  // An entry has what it leaves out from here.
+  // Entries inherit what they omit from the general part.
   if (!any_on) check_idle(table.general, settings, "tranche.limits", problems);
 }
 

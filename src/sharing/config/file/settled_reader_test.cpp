@@ -56,7 +56,7 @@ TEST_F(SettledReaderTest, AFileThatIsOpenForWritingIsNotReadYet) {
   EXPECT_EQ(half.error().code, Code::kUnavailable);
   EXPECT_THAT(half.error().message(), HasSubstr("config.yaml is being written; it is read again"));
   EXPECT_TRUE(reader_.rewriting());
-  // Quiet for long, and still open.
+  // Unchanged for long, and still open.
   clock_.ahead = SettledReader::kForgotten / 2;
   EXPECT_EQ(text(), "unavailable");
   ASSERT_EQ(::write(writer.get(), "lf", 2), 2);

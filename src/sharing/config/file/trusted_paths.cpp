@@ -10,8 +10,7 @@
 namespace tranche::config {
 namespace {
 
-// With these names the program takes the arguments that a hook is given; another program would
-// make something else of them.
+// Programs of these names accept a hook's arguments; another program would misinterpret them.
 constexpr std::array<std::string_view, 2> kHookPrograms = {"nvidia-cdi-hook", "nvidia-ctk"};
 
 bool is_plain(std::string_view path) {

@@ -88,7 +88,7 @@ TEST(TrustedPaths, TheChartNamesOtherFolders) {
   EXPECT_FALSE(load(sources)) << "these alone";
 }
 
-// The same file may configure NVIDIA's feature discovery, which has no other paths.
+// NVIDIA's feature discovery may use the same file, and has no other paths.
 TEST(TrustedPaths, FeatureDiscoveryRefusesItsOwnToo) {
   auto sources = with("{gfd: {outputFile: /tmp/gfd}}");
   sources.program = Program::kFeatureDiscovery;

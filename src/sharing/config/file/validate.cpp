@@ -67,14 +67,14 @@ class Rules {
     sm_partitions();
   }
 
-  // A path that the file names is another's word than the cluster administrator's.
+  // A path in the file comes from somebody else than the cluster administrator.
   void paths_in_file(std::vector<std::string> trusted) const {
     static constexpr std::string_view kHook = "flags.plugin.nvidiaCTKPath";
     static constexpr std::string_view kDriver = "flags.nvidiaDriverRoot";
     path_in_file(kDriver, {"/"}, trusted);
     path_in_file("flags.nvidiaDevRoot", {"/"}, trusted);
     path_in_file("flags.plugin.containerDriverRoot", {"/", "/driver-root"}, trusted);
-    // Not what is below: containers write there.
+    // Not the folders below: containers write there.
     path_in_file("flags.mpsRoot", {"/run/nvidia/mps", "/run/nvidia/mps/"}, trusted);
     if (!is_in_file(kHook)) return;
     if (!is_in_file(kDriver) && text(kDriver) != "/") trusted.push_back(text(kDriver));
@@ -84,7 +84,8 @@ class Rules {
       error_of_ours(kHook, *why, "set the path by --nvidia-cdi-hook-path (NVIDIA_CDI_HOOK_PATH)");
   }
 
-  // The files of feature labels: root writes the one, and publishes what it reads in the other.
+  // The files of feature labels: root writes one of them, and publishes what it reads from the
+  // other.
   void label_files_in_file(std::vector<std::string> trusted) const {
     path_in_file("flags.gfd.machineTypeFile", {"/sys/class/dmi/id/product_name"}, trusted);
     trusted.emplace_back("/etc/kubernetes/node-feature-discovery/features.d");
@@ -143,7 +144,7 @@ class Rules {
     return setting != nullptr && setting->place.from == Place::From::kFile;
   }
 
-  // It may be a usual one, too.
+  // Usual paths are allowed too.
   void path_in_file(std::string_view key, std::initializer_list<std::string_view> usual,
                     const std::vector<std::string>& trusted) const {
     if (!is_in_file(key) || text(key).empty()) return;
@@ -153,7 +154,7 @@ class Rules {
     }
   }
 
-  // A process has one SM partition, and so has a container.
+  // A process, and so a container, has one SM partition.
   void sm_partitions() const {
     const auto& control = settings_.control;
     const bool wanted = control && control->sm_partitions &&
@@ -179,8 +180,8 @@ class Rules {
                                                 [](const auto& r) { return r.replicas > 1; });
   }
 
-  // NVIDIA's phrase, then the place: so its whole chain of causes stands in one piece, and users
-  // who search for it find it.
+  // NVIDIA's phrase, then the place: its chain of causes stays in one piece, so that users find it
+  // by searching.
   void error(std::string_view key, std::string_view what, std::string_view remedy) const {
     problems_.error({.code = Code::kFailedPrecondition,
                      .what = fmt::format("{} ({})", what, settings_.where(key)),
@@ -200,7 +201,7 @@ void validate(const Settings& settings, Program program, const FlagsAlone& flags
               Problems& problems) {
   const Rules rules(settings, problems);
   const bool agent = program == Program::kAgent;
-  // In NVIDIA's order: its programs report the first alone.
+  // In NVIDIA's order: its programs report only the first.
   if (agent) {
     rules.list_strategies();
     rules.id_strategy();

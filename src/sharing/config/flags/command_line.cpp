@@ -21,7 +21,7 @@ struct Word {
   std::optional<std::string_view> value;  // after '='
 };
 
-// nullopt: the word is no flag ("-" alone is none).
+// nullopt: not a flag ("-" alone is not one).
 std::optional<Word> as_flag(std::string_view text) {
   if (text.size() < 2 || text[0] != '-') return std::nullopt;
   text.remove_prefix(text[1] == '-' ? 2 : 1);
@@ -30,8 +30,7 @@ std::optional<Word> as_flag(std::string_view text) {
   return Word{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// Handles --help and --version, which unlike the table's flags every program has. False: it is
-// another flag.
+// Handles --help and --version, which every program has. False: another flag.
 Result<bool> take_own(const Word& word, ParsedArgs& parsed) {
   const bool help = word.name == "help" || word.name == "h";
   const bool version = word.name == "version" || word.name == "v";

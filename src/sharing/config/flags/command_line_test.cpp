@@ -134,7 +134,7 @@ TEST(FlagsHelp, NamesEveryFlagOfTheProgramAndNoOther) {
       const bool shown = text.find(line + " ") != std::string::npos ||
                          text.find(line + ",") != std::string::npos ||
                          text.find(line + "\n") != std::string::npos;
-      // Another program's flag may be called as this one's alias (--output).
+      // Another program's flag may have this one's alias as its name (--output).
       const auto* known = find_flag(spec.name, program.use);
       EXPECT_EQ(shown, known != nullptr && known->name == spec.name) << spec.name;
     }

@@ -1,5 +1,5 @@
-// NVIDIA's flags of `tranche labels`: those of gpu-feature-discovery. The agent takes those that
-// shape the labels that it writes.
+// NVIDIA's flags of `tranche labels`: those of gpu-feature-discovery. The agent accepts those that
+// affect its labels.
 
 #include "config/flags/tables.h"
 
@@ -49,7 +49,7 @@ constexpr auto kFeatureDiscoveryFlags = std::to_array<FlagSpec>({
      .uses = kNode},
     {.name = "output-file",
      .aliases = kNames<"output", "o">,
-     // Elsewhere -o says in which form to print.
+     // In other programs -o is the output format.
      .alias_uses = kUseFeatureDiscovery,
      .environment = kNames<"GFD_OUTPUT_FILE">,
      .field = "flags.gfd.outputFile",

@@ -1,4 +1,4 @@
-// Flags of `tranche limit`, verb by verb, and the form of what is printed.
+// Flags of `tranche limit`, verb by verb, and the output format.
 
 #include "config/flags/tables.h"
 

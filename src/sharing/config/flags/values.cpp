@@ -140,7 +140,7 @@ Result<SettingValue> ints_from_node(const yaml::Node& node) {
   return values;
 }
 
-// A plain number that is not whole, or has more digits than as_int() takes.
+// A plain number that is not whole, or has too many digits for as_int().
 std::optional<double> as_float(const yaml::Node& node) {
   if (node.kind != yaml::Kind::kScalar || yaml::is_text(node) || yaml::as_bool(node)) {
     return std::nullopt;
@@ -150,7 +150,7 @@ std::optional<double> as_float(const yaml::Node& node) {
   return parse_float(text.starts_with('+') ? std::string_view(text).substr(1) : text);
 }
 
-// A bare number of nanoseconds, as in NVIDIA's program: what is behind the point is dropped.
+// A bare number of nanoseconds; a fraction is dropped, as in NVIDIA's program.
 std::optional<Interval> count_of_nanoseconds(const yaml::Node& node) {
   if (const auto count = yaml::as_int(node)) return Interval{std::chrono::nanoseconds(*count)};
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
@@ -221,7 +221,7 @@ Result<std::optional<SettingValue>> value_from_environment(FlagType type, const 
 SettingValue value_from_default(FlagType type, std::string_view text) {
   if (text.empty() && type == FlagType::kIntList) return std::vector<std::int64_t>{};
   if (text.empty() && type == FlagType::kStringList) return std::vector<std::string>{};
-  // A default that cannot be read is a mistake in the table, which a test would show.
+  // An invalid default is a mistake in the table; a test would find it.
   return value_from_flag(type, {std::string(text)}).value();
 }
 

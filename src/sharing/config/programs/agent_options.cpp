@@ -83,7 +83,7 @@ std::string required(OptionReader& reader, std::string_view name) {
   return text;
 }
 
-// In a folder that is not named from / lies no path.
+// An absolute path is never below a relative folder.
 void check_trusted_folders(OptionReader& reader) {
   for (const auto& folder : reader.get<std::vector<std::string>>("trusted-folders")) {
     if (folder.starts_with('/')) continue;
@@ -103,7 +103,7 @@ std::string check_level(OptionReader& reader) {
   return reader.choice("check", "neither live nor ready");
 }
 
-// How a node of a cluster chooses; nullopt when neither a ConfigMap nor a label was asked for.
+// How a node of a cluster chooses its configuration; nullopt: by neither a ConfigMap nor a label.
 std::optional<NodeConfigOptions> node_config(OptionReader& reader) {
   const auto map = reader.get<std::string>("config-map");
   const bool by_label =

@@ -64,7 +64,7 @@ TEST(AgentOptions, NoLibraryIsAWordAndNoPath) {
   EXPECT_EQ(options->limit_library, "none");
 }
 
-// Others start these programs, and whatever folder they work in, a file is looked for below /.
+// These programs are started by others, so a relative file is looked up below / in any folder.
 TEST(AgentOptions, APathFromTheWorkingFolderIsRefused) {
   struct Case {
     const char* name;

@@ -19,7 +19,7 @@ TEST(ArbiterOptions, FlagsAndEnvironment) {
                                             {"TRANCHE_HOST_ROOT", "/h"},
                                             {"TRANCHE_CGROUP_ROOT", "/c"},
                                             {"TRANCHE_MPS_DIR", "/m"},
-                                            // The agent's, whose folder is another one.
+                                            // The agent's, which has another folder.
                                             {"TRANCHE_STATE_DIR", "/agent"}}});
   ASSERT_TRUE(options) << options.error().message();
   EXPECT_EQ(*options, (ArbiterOptions{.tenants = "/t",

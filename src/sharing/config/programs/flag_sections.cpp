@@ -59,7 +59,7 @@ bool has_words(const FlagSection& section) {
          }) > 1;
 }
 
-// "agent, limit set, get": a command is named once, and without its words where all take the flag.
+// "agent, limit set, get": a command once, and without its words if all take the flag.
 std::string programs_of(const FlagSpec& spec) {
   std::vector<std::string> names;
   for (const auto& section : empty_sections()) {

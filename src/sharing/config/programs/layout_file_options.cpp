@@ -36,7 +36,7 @@ class WordReader {
   unsigned use_;
 };
 
-// What is of a node of the cluster alone, and what of this machine alone.
+// Checks flags that are only for a cluster's node, or only for this machine.
 void check_place(OptionReader& reader, const LayoutFileOptions& options) {
   const bool on_node = reader.is_set("node");
   if (on_node && !is_object_name(options.node)) {

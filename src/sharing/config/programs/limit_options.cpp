@@ -47,7 +47,7 @@ std::string optional_name(OptionReader& reader, std::string_view flag) {
 
 std::string pod_name(OptionReader& reader, Verb verb, std::string_view text) {
   if (verb == Verb::kList || verb == Verb::kPrune) return "";
-  // kubectl prints and takes both.
+  // kubectl prints and accepts both.
   for (const std::string_view kind : {"pod/", "pods/"}) {
     if (text.starts_with(kind)) text.remove_prefix(kind.size());
   }

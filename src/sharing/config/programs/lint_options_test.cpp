@@ -23,7 +23,7 @@ TEST(LintOptions, FilesAndFlags) {
   EXPECT_EQ(*options, expected);
 }
 
-// The same file shall give the same findings on every machine.
+// The same file must give the same findings on every machine.
 TEST(LintOptions, TheEnvironmentAloneNamesNoCluster) {
   const Sources sources{.environment = {{"KUBECONFIG", "/x"}}};
   const auto options = load_lint_options(sources, {"a"});

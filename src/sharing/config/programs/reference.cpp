@@ -63,7 +63,7 @@ std::string type_and_default(const FlagSpec& spec) {
   return fmt::format("{}{}{}", type, between, code(spec.default_text));
 }
 
-// A column of a table; it is left out where no row has anything in it.
+// A column of a table; omitted if it is empty in every row.
 struct Column {
   std::string_view head;
   std::vector<std::string> cells = {};
@@ -121,7 +121,7 @@ std::map<std::string_view, std::vector<std::string>> flags_by_variable() {
   return variables;
 }
 
-// Keys that a flag sets, each with its flag; a key of two flags of one name stands once.
+// Keys that a flag sets, each with its flag; a key of two flags of one name is listed once.
 std::string keys_of_flags() {
   std::string text;
   std::vector<std::string_view> done;
@@ -136,7 +136,7 @@ std::string keys_of_flags() {
   return text;
 }
 
-// Limits of one resource have the keys of limits in general, which stand once.
+// Whether the key of a resource's limits is already listed with the general limits.
 bool is_said_in_general(std::string_view path) {
   constexpr std::string_view kOfResource = "tranche.limits.resources[].";
   if (!path.starts_with(kOfResource)) return false;

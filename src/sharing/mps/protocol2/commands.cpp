@@ -74,7 +74,7 @@ std::optional<int> lspart_chunks(const std::string& line, std::string_view uuid)
   std::vector<std::string> row;
   std::istringstream columns(line);
   for (std::string column; columns >> column;) row.push_back(column);
-  // A torn line ends within a column, so another must follow.
+  // A truncated line ends within a column, so another must follow.
   if (row.size() <= kUsedColumn + 1 || row[0].size() < kShortestUuid || !uuid.starts_with(row[0]) ||
       row[kPartitionColumn] != "-") {
     return std::nullopt;

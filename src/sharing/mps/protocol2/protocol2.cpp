@@ -10,7 +10,7 @@
 namespace tranche::mps {
 namespace {
 
-// A daemon that lives answers this question with a number.
+// A live daemon answers this with a number.
 constexpr const char* kQuestion = "get_default_active_thread_percentage";
 
 std::string_view without_end(std::string_view line) {
@@ -27,8 +27,8 @@ bool is_percentage(std::string_view line) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Not each answer with a digit is one: errors have numbers too. Other lines are the program's
-// warnings, which come with the answer.
+// A digit is not enough: errors have numbers too. Other lines are the program's warnings, which
+// come with the answer.
 Result<void> judge_percentage(const std::string& answer, const std::filesystem::path& /*log*/) {
   std::istringstream lines(answer);
   for (std::string line; std::getline(lines, line);) {
@@ -76,7 +76,7 @@ class Protocol2 final : public Protocol {
     std::istringstream lines(servers);
     for (std::string line; std::getline(lines, line);) {
       const std::string server(without_end(line));
-      // A line of anything else may have a number in it that is no server's.
+      // Other lines may contain numbers that are not servers.
       if (server.empty() || !std::ranges::all_of(server, is_digit)) continue;
       std::ranges::move(typed_each(retune_server_commands(before, daemon, server)),
                         std::back_inserter(orders));

@@ -47,7 +47,7 @@ Order set_order(const Namespace& one, const Daemon& daemon) {
   return order;
 }
 
-// The columns of a line of --format=csv, without the blanks around each.
+// The columns of a line of --format=csv, without surrounding blanks.
 std::vector<std::string> csv_columns(const std::string& line) {
   std::vector<std::string> all;
   std::istringstream text(line);
@@ -59,7 +59,7 @@ std::vector<std::string> csv_columns(const std::string& line) {
   return all;
 }
 
-// The last column of a line that is torn may be torn too, so another must follow.
+// The last column of a truncated line may be truncated too, so another must follow.
 bool is_whole(const std::vector<std::string>& row, std::size_t column) {
   return row.size() > column + 1;
 }

@@ -28,7 +28,7 @@ Result<void> judge_ready(const std::string& answer, const std::filesystem::path&
               hint_of(log));
 }
 
-// Limits are in a file before the start, and those of namespaces.
+// Limits, and those of namespaces, are in a file before the start.
 class Protocol3 final : public Protocol {
  public:
   int number() const override { return 3; }
