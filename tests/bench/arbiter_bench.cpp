@@ -350,7 +350,7 @@ void wakes(int times) {
     waiter->went_on_at = 0;
     const std::uint64_t begin = now_ns();
     if (turn % 2 == 1) {
-      allowed += Shares::kQuantum;
+      allowed += FairQueue::kQuantum;
       (void)arbiter::publish({.allowed = allowed}, policy);
       wake(policy.turn);
     } else {

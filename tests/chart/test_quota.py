@@ -219,7 +219,7 @@ def test_another_class_of_the_same_gpus_counts_too(namespace):
     with pytest.raises(Refused, match="shares 0.5"):
         ns.share("b", 60, deviceClassName=TEAM)
     ns.share("b", 50, deviceClassName=TEAM)
-    ns.server.wait(lambda: not ns.ledger()["reserved"], "the keeper sees claims of both classes")
+    ns.server.wait(lambda: not ns.ledger()["reserved"], "the reconciler sees claims of both classes")
     assert sorted(ns.charged()) == [500, 500]
 
 

@@ -78,7 +78,7 @@ std::unexpected<Error> refuse_number(std::string_view text, std::string_view why
 }
 
 // The nearest steps to a number between 0 and 1 that is not a step.
-std::string steps_beside(const Decimal& value) {
+std::string nearest_steps(const Decimal& value) {
   const int below = 10 * value.digit(1) + value.digit(2);
   if (below == 0) return "write 0.01 or more";
   const auto above = below == 99 ? "1" : hundredths_text(below + 1);
@@ -116,7 +116,7 @@ Result<Amount> parse_amount(std::string_view text) {
                                      *rounded - 1, *rounded));
   }
   if (std::cmp_greater(value->digits.size(), value->point + 2)) {
-    return refuse_number(text, "is no step of 0.01", steps_beside(*value));
+    return refuse_number(text, "is no step of 0.01", nearest_steps(*value));
   }
   return Amount{.hundredths = 10 * value->digit(1) + value->digit(2)};
 }

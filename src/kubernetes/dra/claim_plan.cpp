@@ -237,8 +237,9 @@ Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu:
   return result;
 }
 
-Result<void> check_beside(const PreparedClaim& wanted, const std::vector<PreparedClaim>& prepared,
-                          const gpu::Machine& machine) {
+Result<void> check_conflicts(const PreparedClaim& wanted,
+                             const std::vector<PreparedClaim>& prepared,
+                             const gpu::Machine& machine) {
   for (const auto& device : wanted.devices) {
     if (device.admin_access) continue;
     const auto* gpu = gpu::find_gpu(machine, {device.uuid});

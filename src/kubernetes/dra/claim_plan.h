@@ -56,7 +56,8 @@ DeviceLimits consumed_limits(const PreparedDevice& device, Bytes all);
 // Whether both can be prepared at the same time: a device, a whole GPU, or a place on it belongs to
 // one claim. Shares may not add up to more than the GPU. An error names the conflicting claim
 // (kFailedPrecondition). The same claim never conflicts with itself.
-Result<void> check_beside(const PreparedClaim& wanted, const std::vector<PreparedClaim>& prepared,
-                          const gpu::Machine& machine);
+Result<void> check_conflicts(const PreparedClaim& wanted,
+                             const std::vector<PreparedClaim>& prepared,
+                             const gpu::Machine& machine);
 
 }  // namespace tranche::dra

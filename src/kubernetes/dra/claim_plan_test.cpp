@@ -83,7 +83,7 @@ TEST(ClaimPlan, TheWholeIsWhatProgramsCanHave) {
   const auto half = part_of(23034, 50).value();
   auto other = claim_of({share("gpu-0", 23034, 50, "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f")});
   other.uid = "1d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
-  EXPECT_TRUE(check_beside(plan_claim(other, machine, kFacts).value(), {half}, machine))
+  EXPECT_TRUE(check_conflicts(plan_claim(other, machine, kFacts).value(), {half}, machine))
       << "the scheduler gave both when it was told 46068";
 }
 
@@ -282,7 +282,7 @@ TEST(ClaimPlan, TheConfigurationLowers) {
   EXPECT_EQ(tenant_of(plan, plan.devices[0]), std::string(kUid) + "-gpu-0");
   auto beside = plan_claim(claim_of({share("gpu-0", 1, 1)}), machine, kFacts).value();
   beside.uid = "other";
-  EXPECT_FALSE(check_beside(plan, {beside}, machine)) << "the claim has all of it all the same";
+  EXPECT_FALSE(check_conflicts(plan, {beside}, machine)) << "the claim has all of it all the same";
 }
 
 TEST(ClaimPlan, AConfigurationForAnotherKindOfDeviceIsRefused) {
@@ -307,35 +307,36 @@ PreparedClaim prepared(const std::string& uid, const gpu::Machine& machine,
   return plan;
 }
 
-TEST(ClaimsBeside, SharesFitUpToTheWholeGpu) {
+TEST(ClaimConflicts, SharesFitUpToTheWholeGpu) {
   const auto machine = test::machine_of({test::l20(0)});
   const auto half = prepared("a", machine, {share("gpu-0", 23034, 50)});
   const auto other = prepared("b", machine, {share("gpu-0", 23034, 50)});
-  EXPECT_TRUE(check_beside(other, {half}, machine));
-  EXPECT_TRUE(check_beside(half, {half, other}, machine)) << "the same claim again";
+  EXPECT_TRUE(check_conflicts(other, {half}, machine));
+  EXPECT_TRUE(check_conflicts(half, {half, other}, machine)) << "the same claim again";
   for (const auto& more : {share("gpu-0", 1, 1), share("gpu-0", 46068, 100)}) {
-    const auto third = check_beside(prepared("c", machine, {more}), {half, other}, machine);
+    const auto third = check_conflicts(prepared("c", machine, {more}), {half, other}, machine);
     ASSERT_FALSE(third);
     EXPECT_EQ(third.error().code, Code::kFailedPrecondition);
     EXPECT_THAT(third.error().what, HasSubstr("gpu-0 is held by claim team/"));
   }
 }
 
-TEST(ClaimsBeside, AWholeDeviceBelongsToOneClaim) {
+TEST(ClaimConflicts, AWholeDeviceBelongsToOneClaim) {
   const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
   const std::string instance = "gpu-1-mig-1g5gb-gi1-ci0";
   const auto whole = prepared("a", machine, {allocated("gpu-0"), allocated(instance)});
   for (const auto& device : {allocated("gpu-0"), share("gpu-0", 1, 1), allocated(instance)}) {
-    EXPECT_FALSE(check_beside(prepared("b", machine, {device}), {whole}, machine)) << device.device;
+    EXPECT_FALSE(check_conflicts(prepared("b", machine, {device}), {whole}, machine))
+        << device.device;
   }
   auto admin = allocated("gpu-0");
   admin.admin_access = true;
   const auto monitor = prepared("m", machine, {admin});
-  EXPECT_TRUE(check_beside(monitor, {whole}, machine));
-  EXPECT_TRUE(check_beside(whole, {monitor}, machine));
+  EXPECT_TRUE(check_conflicts(monitor, {whole}, machine));
+  EXPECT_TRUE(check_conflicts(whole, {monitor}, machine));
 }
 
-TEST(ClaimsBeside, APlaceIsOnItsGpuAndBesideOtherPlaces) {
+TEST(ClaimConflicts, APlaceIsOnItsGpuAndBesideOtherPlaces) {
   const auto machine = cut_machine();
   const auto facts = cut_facts(machine);
   const auto claim = [&](const std::string& uid, const AllocatedDevice& device) {
@@ -347,24 +348,25 @@ TEST(ClaimsBeside, APlaceIsOnItsGpuAndBesideOtherPlaces) {
   const auto beside = claim("b", allocated("gpu-0-mig-3g40gb-9-4"));
   auto made = beside;
   fill_uuid(made.devices[0], "MIG-7");
-  EXPECT_TRUE(check_beside(small, {beside}, machine));
-  EXPECT_TRUE(check_beside(small, {made}, machine));
-  EXPECT_TRUE(check_beside(small, {claim("c", allocated("gpu-1"))}, machine));
+  EXPECT_TRUE(check_conflicts(small, {beside}, machine));
+  EXPECT_TRUE(check_conflicts(small, {made}, machine));
+  EXPECT_TRUE(check_conflicts(small, {claim("c", allocated("gpu-1"))}, machine));
   for (const auto& device :
        {allocated(kSmall), allocated(kLarge), allocated("gpu-0"), share("gpu-0", 1, 1)}) {
     const auto other = claim("c", device);
-    EXPECT_FALSE(check_beside(small, {other}, machine)) << device.device;
-    EXPECT_FALSE(check_beside(other, {made, small}, machine)) << device.device;
+    EXPECT_FALSE(check_conflicts(small, {other}, machine)) << device.device;
+    EXPECT_FALSE(check_conflicts(other, {made, small}, machine)) << device.device;
   }
 }
 
-TEST(ClaimsBeside, TwoSharesInOneClaimCountTogether) {
+TEST(ClaimConflicts, TwoSharesInOneClaimCountTogether) {
   const auto machine = test::machine_of({test::l20(0)});
   const auto two = prepared("a", machine,
                             {share("gpu-0", 11517, 25),
                              share("gpu-0", 11517, 25, "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f")});
-  EXPECT_TRUE(check_beside(two, {prepared("b", machine, {share("gpu-0", 23034, 50)})}, machine));
-  EXPECT_FALSE(check_beside(two, {prepared("b", machine, {share("gpu-0", 23035, 50)})}, machine));
+  EXPECT_TRUE(check_conflicts(two, {prepared("b", machine, {share("gpu-0", 23034, 50)})}, machine));
+  EXPECT_FALSE(
+      check_conflicts(two, {prepared("b", machine, {share("gpu-0", 23035, 50)})}, machine));
 }
 
 TEST(ClaimPlan, WhatMpsIsToServeIsPreparedWhileItDoes) {

@@ -65,11 +65,11 @@ std::string_view content_type(PatchType type) {
 
 class Client::Impl {
  public:
-  Impl(Credentials credentials, ServerUrl server, std::unique_ptr<IdentityKeeper> keeper,
+  Impl(Credentials credentials, ServerUrl server, std::unique_ptr<IdentityReloader> reloader,
        Options options)
       : options_(std::move(options)),
         who_(std::move(credentials.from)),
-        keeper_(std::move(keeper)),
+        reloader_(std::move(reloader)),
         endpoint_{std::move(server), std::move(credentials.tls_server_name), credentials.insecure,
                   options_.user_agent, options_.connect_timeout} {}
 
@@ -100,7 +100,7 @@ class Client::Impl {
 
   const Options options_;
   const std::string who_;
-  const std::unique_ptr<IdentityKeeper> keeper_;
+  const std::unique_ptr<IdentityReloader> reloader_;
   const Endpoint endpoint_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Transfer>> idle_;  // guarded by mutex_
@@ -110,7 +110,7 @@ class Client::Impl {
 // An idle connection with the current identity, or a new one. Drops idle connections of older
 // identities.
 std::unique_ptr<Transfer> Client::Impl::borrow() {
-  auto identity = keeper_->current();
+  auto identity = reloader_->current();
   {
     const std::scoped_lock lock(mutex_);
     std::erase_if(idle_, [&](const auto& idle) { return idle->identity() != identity; });
@@ -181,7 +181,7 @@ Result<std::string> Client::Impl::answer(const Request& request, const Call& cal
   const auto end = SteadyClock::now() + call.deadline;
   bool renewed = false;
   for (int number = 1;; ++number) {
-    const auto identity = keeper_->current();
+    const auto identity = reloader_->current();
     auto answer = attempt(request, target, call, end, limit);
     const auto& outcome = answer.outcome;
     const bool done = outcome.end == Outcome::End::kDone;
@@ -194,7 +194,7 @@ Result<std::string> Client::Impl::answer(const Request& request, const Call& cal
     if (done && outcome.status >= 200 && outcome.status < 300) return std::move(answer.body);
     // 401: the token may have been replaced after it was read here, so try once with the new one.
     if (done && outcome.status == 401 && !std::exchange(renewed, true) &&
-        keeper_->current() != identity) {
+        reloader_->current() != identity) {
       continue;
     }
     auto error =
@@ -263,7 +263,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
     return true;
   };
   // A watch has its own connection.
-  const auto outcome = Transfer(endpoint_, keeper_->current()).run(exchange);
+  const auto outcome = Transfer(endpoint_, reloader_->current()).run(exchange);
   tell_protocol(outcome.protocol);
   if (stop.stop_requested()) return WatchEnd::kStopped;
   switch (outcome.end) {
@@ -296,9 +296,9 @@ Result<std::unique_ptr<Client>> Client::open(Credentials credentials, Options op
                             credentials.server),
                 "write https://");
   }
-  ASSIGN_OR_RETURN(auto keeper, IdentityKeeper::open(credentials));
+  ASSIGN_OR_RETURN(auto reloader, IdentityReloader::open(credentials));
   return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(
-      std::move(credentials), std::move(server), std::move(keeper), std::move(options))));
+      std::move(credentials), std::move(server), std::move(reloader), std::move(options))));
 }
 
 Result<Object> Client::get(const Kind& kind, const ObjectKey& key, const Call& call) {

@@ -15,25 +15,25 @@ Result<void> check_token(const std::string& token) {
 
 }  // namespace
 
-Result<std::unique_ptr<IdentityKeeper>> IdentityKeeper::open(const Credentials& credentials) {
-  std::unique_ptr<IdentityKeeper> keeper(new IdentityKeeper);
+Result<std::unique_ptr<IdentityReloader>> IdentityReloader::open(const Credentials& credentials) {
+  std::unique_ptr<IdentityReloader> reloader(new IdentityReloader);
   Identity identity;
   const auto add = [&](std::string Identity::* field, const Secret& secret) {
     identity.*field = secret.text;
-    if (!secret.file.empty()) keeper->sources_.push_back({field, RotatingFile(secret.file)});
+    if (!secret.file.empty()) reloader->sources_.push_back({field, RotatingFile(secret.file)});
   };
   add(&Identity::authority, credentials.authority);
   add(&Identity::certificate, credentials.certificate);
   add(&Identity::key, credentials.key);
   add(&Identity::token, credentials.token);
-  auto read = read_changed(keeper->sources_, identity);
+  auto read = read_changed(reloader->sources_, identity);
   if (read) read = check_token(identity.token);
   if (!read) return std::unexpected(std::move(read).error().with_context(credentials.from));
-  keeper->identity_ = std::make_shared<const Identity>(std::move(identity));
-  return keeper;
+  reloader->identity_ = std::make_shared<const Identity>(std::move(identity));
+  return reloader;
 }
 
-Result<void> IdentityKeeper::read_changed(std::vector<Source>& sources, Identity& identity) {
+Result<void> IdentityReloader::read_changed(std::vector<Source>& sources, Identity& identity) {
   for (auto& source : sources) {
     if (!source.file.changed()) continue;
     ASSIGN_OR_RETURN(identity.*source.field, source.file.read());
@@ -41,7 +41,7 @@ Result<void> IdentityKeeper::read_changed(std::vector<Source>& sources, Identity
   return {};
 }
 
-std::shared_ptr<const Identity> IdentityKeeper::current() {
+std::shared_ptr<const Identity> IdentityReloader::current() {
   std::vector<Source> sources;
   std::shared_ptr<const Identity> known;
   {

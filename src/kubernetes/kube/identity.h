@@ -26,10 +26,10 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
-class IdentityKeeper {
+class IdentityReloader {
  public:
   // Fails if a file cannot be read, or if the token contains characters not allowed in a header.
-  static Result<std::unique_ptr<IdentityKeeper>> open(const Credentials& credentials);
+  static Result<std::unique_ptr<IdentityReloader>> open(const Credentials& credentials);
 
   // The current identity. Returns the same pointer while nothing has changed.
   std::shared_ptr<const Identity> current();
@@ -40,7 +40,7 @@ class IdentityKeeper {
     RotatingFile file;
   };
 
-  IdentityKeeper() = default;
+  IdentityReloader() = default;
   static Result<void> read_changed(std::vector<Source>& sources, Identity& identity);
 
   std::mutex mutex_;

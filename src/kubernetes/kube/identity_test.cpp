@@ -32,54 +32,54 @@ class IdentityTest : public testing::Test {
 
 TEST_F(IdentityTest, SamePointerUntilSomethingChanged) {
   replace("token", "one\n");
-  const auto keeper = IdentityKeeper::open(credentials());
-  ASSERT_TRUE(keeper);
-  const auto first = (*keeper)->current();
+  const auto reloader = IdentityReloader::open(credentials());
+  ASSERT_TRUE(reloader);
+  const auto first = (*reloader)->current();
   EXPECT_EQ(first->token, "one");
   EXPECT_EQ(first->authority, "inline");
-  EXPECT_EQ((*keeper)->current(), first);
+  EXPECT_EQ((*reloader)->current(), first);
   replace("token", "two");
-  EXPECT_EQ((*keeper)->current()->token, "two");
+  EXPECT_EQ((*reloader)->current()->token, "two");
   // Rewritten with the same content: nothing changed for the connection.
-  const auto second = (*keeper)->current();
+  const auto second = (*reloader)->current();
   replace("token", "two");
-  EXPECT_EQ((*keeper)->current(), second);
+  EXPECT_EQ((*reloader)->current(), second);
 }
 
 TEST_F(IdentityTest, WrittenInPlaceCountsToo) {
   replace("token", "one");
-  const auto keeper = IdentityKeeper::open(credentials());
+  const auto reloader = IdentityReloader::open(credentials());
   std::ofstream(path("token")) << "longer";
-  EXPECT_EQ((*keeper)->current()->token, "longer");
+  EXPECT_EQ((*reloader)->current()->token, "longer");
 }
 
 TEST_F(IdentityTest, WhatCannotBeReadLeavesTheOldInForce) {
   replace("token", "one");
-  const auto keeper = IdentityKeeper::open(credentials());
+  const auto reloader = IdentityReloader::open(credentials());
   for (const auto* const text : {"", "   \n", "two words", "esc\033"}) {
     replace("token", text);
-    EXPECT_EQ((*keeper)->current()->token, "one") << text;
+    EXPECT_EQ((*reloader)->current()->token, "one") << text;
   }
   std::filesystem::remove(path("token"));
-  EXPECT_EQ((*keeper)->current()->token, "one");
+  EXPECT_EQ((*reloader)->current()->token, "one");
   replace("token", "two");
-  EXPECT_EQ((*keeper)->current()->token, "two");
+  EXPECT_EQ((*reloader)->current()->token, "two");
 }
 
 TEST_F(IdentityTest, SeveralThreadsWhileItRotates) {
   replace("token", "token-0");
-  const auto keeper = IdentityKeeper::open(credentials());
+  const auto reloader = IdentityReloader::open(credentials());
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
-        EXPECT_THAT((*keeper)->current()->token, testing::StartsWith("token-"));
+        EXPECT_THAT((*reloader)->current()->token, testing::StartsWith("token-"));
       }
     });
   }
   for (int i = 1; i <= 50; ++i) replace("token", "token-" + std::to_string(i));
   threads.clear();
-  EXPECT_EQ((*keeper)->current()->token, "token-50");
+  EXPECT_EQ((*reloader)->current()->token, "token-50");
 }
 
 }  // namespace

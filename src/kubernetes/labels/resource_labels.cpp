@@ -43,7 +43,7 @@ std::string profile_text(std::string profile) {
   return profile;
 }
 
-std::string product(const std::vector<std::string_view>& parts, const Share& share) {
+std::string product(const std::vector<std::string_view>& parts, const ResourceSharing& sharing) {
   std::string name;
   const auto append = [&name](std::string_view part) {
     if (part.empty()) return;
@@ -51,7 +51,7 @@ std::string product(const std::vector<std::string_view>& parts, const Share& sha
     name += part;
   };
   for (const auto part : parts) append(sanitise(part));
-  if (!name.empty() && share.shared() && !share.renamed) append("SHARED");
+  if (!name.empty() && sharing.shared() && !sharing.renamed) append("SHARED");
   return name;
 }
 
@@ -128,13 +128,13 @@ void add_full_gpu_labels(const std::vector<Gpu>& gpus, const config::Config& con
   // apply.
   const bool all_mig =
       std::ranges::all_of(model, [](const Gpu* gpu) { return gpu->mig_enabled(); });
-  Share share;
+  ResourceSharing sharing;
   if (!all_mig) {
     const auto resource = resource_for(config.gpus, name, kGpuPrefix);
-    share = share_of(config.sharing, resource, whole_gpus(gpus, config, resource, name));
+    sharing = sharing_of(config.sharing, resource, whole_gpus(gpus, config, resource, name));
   }
-  add_base(kGpuPrefix, product({name}, share), model.size(), all_mig ? 0 : share.replicas,
-           to_string(share.strategy), set.labels);
+  add_base(kGpuPrefix, product({name}, sharing), model.size(), all_mig ? 0 : sharing.replicas,
+           to_string(sharing.strategy), set.labels);
   add_gpu_attributes(model, set.labels);
 }
 
@@ -169,11 +169,11 @@ void add_mig_labels(std::string_view prefix, const config::ResourceName& resourc
                     const std::vector<MigRef>& migs, const config::Config& config, Labels& labels) {
   std::vector<DeviceRef> refs;
   std::ranges::transform(migs, std::back_inserter(refs), ref_of);
-  const auto share = share_of(config.sharing, resource, refs);
+  const auto sharing = sharing_of(config.sharing, resource, refs);
   const auto& first = migs.front();
   const auto profile = profile_text(first.instance->profile.name);
-  add_base(prefix, product({first.gpu->name, "MIG", profile}, share), migs.size(), share.replicas,
-           to_string(share.strategy), labels);
+  add_base(prefix, product({first.gpu->name, "MIG", profile}, sharing), migs.size(),
+           sharing.replicas, to_string(sharing.strategy), labels);
   add_mig_attributes(prefix, *first.instance, labels);
 }
 

@@ -38,19 +38,19 @@ bool reaches_labelled(const config::Devices& wish, std::span<const DeviceRef> de
 
 }  // namespace
 
-Share share_of(const config::Sharing& sharing, const config::ResourceName& resource,
-               std::span<const DeviceRef> devices) {
-  Share share;
+ResourceSharing sharing_of(const config::Sharing& sharing, const config::ResourceName& resource,
+                           std::span<const DeviceRef> devices) {
+  ResourceSharing found;
   const auto* active = sharing.active();
-  if (active == nullptr) return share;
+  if (active == nullptr) return found;
   for (const auto& entry : active->resources) {
-    if (entry.name != resource || entry.replicas <= share.replicas) continue;
+    if (entry.name != resource || entry.replicas <= found.replicas) continue;
     if (!reaches_labelled(entry.devices, devices)) continue;
-    share = {.replicas = entry.replicas,
+    found = {.replicas = entry.replicas,
              .renamed = entry.advertised() != entry.name,
              .strategy = sharing.strategy()};
   }
-  return share;
+  return found;
 }
 
 }  // namespace tranche::labels

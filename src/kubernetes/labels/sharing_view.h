@@ -16,7 +16,7 @@ struct DeviceRef {
   bool labelled = true;  // the label set is about this device
 };
 
-struct Share {
+struct ResourceSharing {
   int replicas = 1;
   bool renamed = false;
   config::SharingStrategy strategy = config::SharingStrategy::kNone;
@@ -27,7 +27,7 @@ struct Share {
 // The sharing of `resource`, whose devices are `devices` in order. Entries may differ between
 // devices (tranche.honorIgnoredFields) or repeat the resource. Then the entry with the most
 // replicas that covers a labelled device counts; among equal entries the first.
-Share share_of(const config::Sharing& sharing, const config::ResourceName& resource,
-               std::span<const DeviceRef> devices);
+ResourceSharing sharing_of(const config::Sharing& sharing, const config::ResourceName& resource,
+                           std::span<const DeviceRef> devices);
 
 }  // namespace tranche::labels

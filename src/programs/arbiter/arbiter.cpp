@@ -272,7 +272,7 @@ void Arbiter::read_slot(Tenant& tenant, unsigned slot, Ns time) {
     SlotWork& work = tenant.work[first + i];
     work.unfinished = Ns{static_cast<std::int64_t>(reading_.unfinished[i])};
     work.waiting = reading_.waiting[i] > 0;
-    work.stale.hear(time, work.unfinished, (spoke >> i & 1U) != 0);
+    work.stale.observe(time, work.unfinished, (spoke >> i & 1U) != 0);
     work.busy_since.reset();
     if (reading_.busy_since[i] == 0 || !work.stale.is_charged()) continue;
     work.busy_since = Ns{static_cast<std::int64_t>(reading_.busy_since[i])};

@@ -6,7 +6,7 @@
 // container and contains the arbiter's socket.
 //
 // While any process works or waits, the arbiter steps each device's policy every millisecond or two
-// (limit/shares.h, pace). Otherwise it sleeps, and clears `awake` in the policy pages: then a
+// (limit/fair_queue.h, pace). Otherwise it sleeps, and clears `awake` in the policy pages: then a
 // library must wake it.
 
 #include <filesystem>

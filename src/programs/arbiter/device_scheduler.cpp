@@ -45,7 +45,7 @@ DeviceScheduler::Part& DeviceScheduler::put(TenantId id, TenantSession& session,
   part.session = &session;
   part.index = index;
   if (session.is_held()) {
-    device_.put(id, share_of(session.limits(), session.limits().devices[index]));
+    device_.put(id, time_policy_of(session.limits(), session.limits().devices[index]));
   } else {
     device_.account(id);
   }

@@ -7,7 +7,7 @@
 
 #include "config/names.h"
 #include "config/programs/controller_options.h"
-#include "controller/shares.h"
+#include "controller/share_services.h"
 #include "controller/webhook_secret.h"
 
 namespace tranche::controller {

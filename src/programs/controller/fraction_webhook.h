@@ -2,7 +2,7 @@
 // The admission webhook for fractions of GPUs: it answers a Pod or a workload with its rewritten
 // form (admission/review.h). A ResourceClaimTemplate exists before an answer names it; a dry run
 // creates none. Every replica of the controller serves, with the certificate that the Secret holds
-// (certificate_keeper.h).
+// (certificate_rotator.h).
 //
 //     POST /fractions   AdmissionReview
 //     POST /quota       the same, where Options::review_claim is given (quota_webhook.h)

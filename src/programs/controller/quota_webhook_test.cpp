@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "controller/quota_keeper.h"
+#include "controller/quota_reconciler.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
@@ -59,9 +59,9 @@ class QuotaTest : public testing::Test {
     webhook_.emplace(context_, *fleet_, *quotas_, *book_, admission::quota::ChargeOptions());
     EXPECT_TRUE(test::eventually([&] { return fleet_->fleet() && !quotas_->trouble(); }));
   }
-  void start_keeper() {
-    keeper_.emplace(context_, *book_,
-                    QuotaKeeper::Options{.spacing = 0ms, .look = 1ms, .stays = 10min});
+  void start_reconciler() {
+    reconciler_.emplace(context_, *book_,
+                        QuotaReconciler::Options{.spacing = 0ms, .look = 1ms, .stays = 10min});
   }
   void limit(const std::string& hard) {
     const json quota = {{"metadata", {{"name", "gpus"}, {"namespace", "shop"}}},
@@ -130,7 +130,7 @@ class QuotaTest : public testing::Test {
   std::optional<QuotaWatch> quotas_;
   std::optional<ShareBook> book_;
   std::optional<QuotaWebhook> webhook_;
-  std::optional<QuotaKeeper> keeper_;
+  std::optional<QuotaReconciler> reconciler_;
 };
 
 TEST_F(QuotaTest, WithoutAQuotaNothingIsAskedOrKept) {
@@ -259,11 +259,11 @@ TEST_F(QuotaTest, ManyAtOnceNeverExceedIt) {
   EXPECT_EQ(wanted(), "0");
 }
 
-TEST_F(QuotaTest, TheKeeperFollowsClaims) {
+TEST_F(QuotaTest, TheReconcilerFollowsClaims) {
   limit("4");
   put_claim("before", 150);
   put_claim("b", 50);
-  start_keeper();
+  start_reconciler();
   EXPECT_TRUE(test::eventually([&] { return !ours().is_null() && wanted() == "2"; }));
   EXPECT_EQ(ledger()["claims"], (json{{"uid-before", 1000}, {"uid-b", 500}}));
   end_claim("before");
@@ -277,8 +277,8 @@ TEST_F(QuotaTest, OneThatCameAndWentAtOnceHoldsNothing) {
   put_ours("1");
   EXPECT_TRUE(admits("a", 50));
   EXPECT_TRUE(admits("b", 50));
-  start_keeper();
-  ASSERT_TRUE(test::eventually([&] { return !keeper_->trouble(); }));
+  start_reconciler();
+  ASSERT_TRUE(test::eventually([&] { return !reconciler_->trouble(); }));
   put_claim("a", 50);
   end_claim("a");
   EXPECT_TRUE(test::eventually([&] { return !ledger()["reserved"].contains("uid-a"); }));
@@ -289,7 +289,7 @@ TEST_F(QuotaTest, AReservationThatNeverCameIsForgottenInAMinute) {
   limit("1");
   put_ours("1");
   EXPECT_TRUE(admits("a", 100));
-  start_keeper();
+  start_reconciler();
   clock_.advance(59s);
   EXPECT_NE(refusal("b", 100), "");
   clock_.advance(2s);
@@ -300,7 +300,7 @@ TEST_F(QuotaTest, OursGoesWithTheQuota) {
   limit("1");
   put_ours("1");
   put_claim("a", 50);
-  start_keeper();
+  start_reconciler();
   ASSERT_TRUE(test::eventually([&] { return ledger()["claims"].contains("uid-a"); }));
   objects_.erase(cluster::kResourceQuota, {.ns = "shop", .name = "gpus"});
   EXPECT_TRUE(test::eventually([&] { return ours().is_null(); }));
@@ -309,7 +309,7 @@ TEST_F(QuotaTest, OursGoesWithTheQuota) {
 TEST_F(QuotaTest, OursGoesAWhileAfterTheLastShare) {
   limit("1");
   put_ours("1");
-  start_keeper();
+  start_reconciler();
   const auto settled = [&] {
     const auto lists = objects_.count_calls("list resourcequotas");
     return test::eventually(
@@ -331,7 +331,7 @@ TEST_F(QuotaTest, ATornLedgerIsMadeAnewFromTheClaims) {
   objects_.put(cluster::kResourceQuota, torn.dump());
   put_claim("a", 75);
   EXPECT_THAT(refusal("b", 50), HasSubstr("shares 0.75"));
-  start_keeper();
+  start_reconciler();
   EXPECT_TRUE(test::eventually([&] { return log_.count("its ledger of shares was damaged") > 0; }));
   EXPECT_TRUE(test::eventually([&] { return ledger()["claims"].contains("uid-a"); }));
 }

@@ -9,14 +9,14 @@
 #include "base/uuid.h"
 #include "config/programs/controller_options.h"
 #include "controller/candidate.h"
-#include "controller/certificate_keeper.h"
+#include "controller/certificate_rotator.h"
 #include "controller/evictor.h"
 #include "controller/fraction_webhook.h"
 #include "controller/mig_drainer.h"
 #include "controller/mig_pools.h"
 #include "controller/policy_controller.h"
-#include "controller/quota_keeper.h"
-#include "controller/shares.h"
+#include "controller/quota_reconciler.h"
+#include "controller/share_services.h"
 #include "controller/template_collector.h"
 #include "controller/waiting_pods.h"
 #include "controller/worker_set.h"
@@ -30,7 +30,7 @@ namespace {
 // The workers, in the order in which they start.
 constexpr std::optional<WorkerPlan> (*kWorkers[])(const config::ControllerOptions&) = {
     plan_policy,       plan_evictions,          plan_mig_changes,
-    plan_mig_pools,    plan_quota_keeper,       plan_fraction_webhook,
+    plan_mig_pools,    plan_quota_reconciler,   plan_fraction_webhook,
     plan_certificates, plan_template_collector, plan_waiting_pods,
 };
 
@@ -60,7 +60,7 @@ std::vector<WorkerPlan> plan(const config::ControllerOptions& options, const Log
 }
 
 int work(WorkerContext context, const config::ControllerOptions& options, int signals) {
-  std::optional<Shares> shares;
+  std::optional<ShareServices> shares;
   if (options.webhook) context.shares = &shares.emplace(context, *options.webhook);
   auto plans = plan(options, context.log);
   std::optional<Candidate> candidate;

@@ -8,7 +8,7 @@
 
 #include "admission/template_name.h"
 #include "config/programs/controller_options.h"
-#include "controller/shares.h"
+#include "controller/share_services.h"
 #include "controller/template_uses.h"
 
 namespace tranche::controller {

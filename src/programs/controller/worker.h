@@ -34,7 +34,7 @@ class Worker {
   virtual std::optional<std::string> trouble() const = 0;
 };
 
-struct Shares;
+struct ShareServices;
 
 // What all workers share. The references outlive every copy of it.
 struct WorkerContext {
@@ -45,8 +45,8 @@ struct WorkerContext {
   std::string instance = {};  // the Events' reporting instance: this Pod's name
   // How much longer the worker may write. At zero nothing is begun. Empty: for ever.
   std::function<std::chrono::milliseconds()> time_left = {};
-  Backoff backoff = {};      // between attempts of a worker's queue
-  Shares* shares = nullptr;  // null: no shares of GPUs are served
+  Backoff backoff = {};             // between attempts of a worker's queue
+  ShareServices* shares = nullptr;  // null: no shares of GPUs are served
 
   // A call that ends after `longest`, or when the worker may no longer write. kUnavailable: that
   // time has come.

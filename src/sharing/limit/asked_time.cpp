@@ -5,7 +5,7 @@
 
 namespace tranche::limit {
 
-Ns AskedTime::hear(Ns now, Ns told, Ns ended, Ns outstanding) {
+Ns AskedTime::observe(Ns now, Ns told, Ns ended, Ns outstanding) {
   const Ns more = told - std::exchange(told_, told);
   const Ns reported = ended + outstanding - std::exchange(outstanding_, outstanding);
   if (!std::exchange(has_begun_, true)) return Ns{0};

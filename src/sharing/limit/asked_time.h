@@ -24,7 +24,7 @@ class AskedTime {
   // At `now` the tenant's counter is `told`; since the last call batches ended for which it had
   // asked `ended`; its living processes asked for `outstanding` and did not report that as ended.
   // Returns what it asked for since the last call, never below 0. The first call starts at 0.
-  Ns hear(Ns now, Ns told, Ns ended, Ns outstanding);
+  Ns observe(Ns now, Ns told, Ns ended, Ns outstanding);
   // Whether the counter is false. It is not trusted until kStays after the last time.
   bool is_false(Ns now) const { return false_until_ && now < *false_until_; }
 

@@ -42,8 +42,8 @@ class Belief {
 
   // At `now` the tenant asserts that it continues; since the last call it was charged `used`.
   // `tenants`: the number on the device, including this one.
-  void hear(Ns now, bool claims, Ns used, std::size_t tenants) {
-    const Ns elapsed = std::max(now - std::exchange(heard_, now).value_or(now), Ns{0});
+  void observe(Ns now, bool claims, Ns used, std::size_t tenants) {
+    const Ns elapsed = std::max(now - std::exchange(observed_, now).value_or(now), Ns{0});
     // A word withdrawn just before this call held others off as well.
     if (std::exchange(claimed_, claims) || claims) {
       credit_ -= std::min(elapsed, kLongestStep);
@@ -57,7 +57,7 @@ class Belief {
   bool is_believed() const { return credit_ > Ns{0}; }
 
  private:
-  std::optional<Ns> heard_{};
+  std::optional<Ns> observed_{};
   Ns credit_ = kMost;
   bool claimed_ = false;
 };

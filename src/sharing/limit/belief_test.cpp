@@ -49,12 +49,12 @@ double percent(Ns part, Ns whole) {
 
 struct IdleWord {
   std::string name;
-  Share hostile;
+  TimePolicy hostile;
   std::function<bool(Ns)> says_it_waits;
   Program does = nothing;
   Ns under_way{0};  // reported, but not real
   int tenants = 1;  // that do the same
-  Share neighbour{.priority = Priority::kBestEffort};
+  TimePolicy neighbour{.priority = Priority::kBestEffort};
   double least = 90.0;  // percent of the device that the neighbour has
 };
 
@@ -77,11 +77,11 @@ TEST_P(IdleWords, HoldNobodyOff) {
   EXPECT_GE(percent(device.executed(neighbour) - before, 4s), word.least);
 }
 
-constexpr Share kCritical{.priority = Priority::kLatencyCritical};
-constexpr Share kCappedCritical{.permille = 100, .priority = Priority::kLatencyCritical};
-constexpr Share kCappedMore{.permille = 300, .priority = Priority::kLatencyCritical};
-constexpr Share kNormal{};
-constexpr Share kBestEffort{.priority = Priority::kBestEffort};
+constexpr TimePolicy kCritical{.priority = Priority::kLatencyCritical};
+constexpr TimePolicy kCappedCritical{.permille = 100, .priority = Priority::kLatencyCritical};
+constexpr TimePolicy kCappedMore{.permille = 300, .priority = Priority::kLatencyCritical};
+constexpr TimePolicy kNormal{};
+constexpr TimePolicy kBestEffort{.priority = Priority::kBestEffort};
 
 INSTANTIATE_TEST_SUITE_P(
     Policy, IdleWords,
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                  Ns{0}, 1, kNormal},
         IdleWord{"ManyNormalBesideTheirLike", kNormal, toggling(200ms, 10ms), nothing, Ns{0}, 15,
                  kNormal},
-        IdleWord{"AWeightBesideALesserOne", Share{.weight = 9}, toggling(200ms, 10ms), nothing,
+        IdleWord{"AWeightBesideALesserOne", TimePolicy{.weight = 9}, toggling(200ms, 10ms), nothing,
                  Ns{0}, 1, kNormal},
         IdleWord{"ManyBestEffortBesideTheirLike", kBestEffort, toggling(200ms, 10ms), nothing,
                  Ns{0}, 15, kBestEffort}),
@@ -141,12 +141,12 @@ TEST(Urgency, OfATenantThatWaitsForItsCapHoldsNobodyOff) {
 
 // The p99 of requests next to two best-effort storms, in percent of the value alone. `pause`: after
 // the end of each launch.
-double slower_than_alone(const Share& share, int launches, Ns length, Ns pause) {
+double slower_than_alone(const TimePolicy& policy, int launches, Ns length, Ns pause) {
   const auto run = [&](bool storms) {
-    VirtualDevice device(storms || share.permille);
+    VirtualDevice device(storms || policy.permille);
     Requests requests{.period = 20ms, .launches = launches, .length = length};
     Ns next{0};
-    device.add(share, [&](Ns now, bool idle) {
+    device.add(policy, [&](Ns now, bool idle) {
       if (pause > Ns{0} && (!idle || now < next)) return Ns{0};
       next = now + length + pause;
       return requests.next(now, idle);
@@ -163,7 +163,7 @@ double slower_than_alone(const Share& share, int launches, Ns length, Ns pause) 
 
 struct Honest {
   std::string name;
-  Share share;
+  TimePolicy policy;
   int launches;
   Ns length;
   Ns pause{0};  // between two launches
@@ -175,7 +175,7 @@ class HonestCritical : public ::testing::TestWithParam<Honest> {};
 
 TEST_P(HonestCritical, IsAsFastAsAlone) {
   const Honest& honest = GetParam();
-  EXPECT_LE(slower_than_alone(honest.share, honest.launches, honest.length, honest.pause), 110.0);
+  EXPECT_LE(slower_than_alone(honest.policy, honest.launches, honest.length, honest.pause), 110.0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policy, HonestCritical,
@@ -204,37 +204,37 @@ TEST(Belief, ComesBackWithWork) {
   EXPECT_LE(*std::max_element(requests.latencies.begin() + 1, requests.latencies.end()), 5300us);
 }
 
-struct Heard {
+struct CreditCase {
   std::string name;
-  std::vector<std::tuple<Ns, bool, Ns>>
-      steps;  // duration, asserts, time used
+  std::vector<std::tuple<Ns, bool, Ns>> steps;  // duration, asserts, time used
   bool is_believed;
 };
 
-void PrintTo(const Heard& heard, std::ostream* out) { *out << heard.name; }
+void PrintTo(const CreditCase& one, std::ostream* out) { *out << one.name; }
 
-class Credit : public ::testing::TestWithParam<Heard> {};
+class Credit : public ::testing::TestWithParam<CreditCase> {};
 
 TEST_P(Credit, IsBelievedOrNot) {
   Belief belief;
   Ns now{1h};
-  belief.hear(now, false, Ns{0}, 2);
+  belief.observe(now, false, Ns{0}, 2);
   for (const auto& [time, claims, used] : GetParam().steps) {
     const auto steps = time / 1ms;
-    for (Ns::rep i = 0; i < steps; ++i) belief.hear(now += 1ms, claims, used / steps, 2);
+    for (Ns::rep i = 0; i < steps; ++i) belief.observe(now += 1ms, claims, used / steps, 2);
   }
   EXPECT_EQ(belief.is_believed(), GetParam().is_believed);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Policy, Credit,
-    ::testing::Values(Heard{"AShortWait", {{40ms, true, 0ms}}, true},
-                      Heard{"ALongOne", {{60ms, true, 0ms}}, false},
-                      Heard{"ALongOneAndRest", {{60ms, true, 0ms}, {50ms, false, 0ms}}, false},
-                      Heard{"ALongOneAndMuchRest", {{60ms, true, 0ms}, {5s, false, 0ms}}, true},
-                      Heard{"WorkUnderWay", {{60s, true, 60s}}, true},
-                      Heard{"ATenthOfTheDevice", {{60s, true, 6s}}, true},
-                      Heard{"ALongOneAndWork", {{1h, true, 0ms}, {20ms, true, 20ms}}, true}),
+    ::testing::Values(CreditCase{"AShortWait", {{40ms, true, 0ms}}, true},
+                      CreditCase{"ALongOne", {{60ms, true, 0ms}}, false},
+                      CreditCase{"ALongOneAndRest", {{60ms, true, 0ms}, {50ms, false, 0ms}}, false},
+                      CreditCase{
+                          "ALongOneAndMuchRest", {{60ms, true, 0ms}, {5s, false, 0ms}}, true},
+                      CreditCase{"WorkUnderWay", {{60s, true, 60s}}, true},
+                      CreditCase{"ATenthOfTheDevice", {{60s, true, 6s}}, true},
+                      CreditCase{"ALongOneAndWork", {{1h, true, 0ms}, {20ms, true, 20ms}}, true}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

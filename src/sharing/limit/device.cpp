@@ -23,19 +23,19 @@ void join(std::vector<Batch>& batches, std::size_t most) {
   batches = std::move(joined);
 }
 
-void Device::put(TenantId tenant, const Share& share) {
-  accounts_[tenant].is_urgent = share.priority == Priority::kLatencyCritical;
-  shares_.put(tenant, share);
+void Device::put(TenantId tenant, const TimePolicy& policy) {
+  accounts_[tenant].is_urgent = policy.priority == Priority::kLatencyCritical;
+  queue_.put(tenant, policy);
 }
 
 void Device::account(TenantId tenant) {
   accounts_.try_emplace(tenant);
-  shares_.remove(tenant);
+  queue_.remove(tenant);
 }
 
 void Device::remove(TenantId tenant) {
   accounts_.erase(tenant);
-  shares_.remove(tenant);
+  queue_.remove(tenant);
   whose_.forget(tenant);
 }
 
@@ -54,7 +54,7 @@ const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings
     whose_.busy(id, standing == standings.end() ? std::nullopt : standing->second.busy_since);
   }
   for (const auto& [id, time] : whose_.close(now - kLag)) {
-    shares_.charge(id, time);
+    queue_.charge(id, time);
     if (const auto account = accounts_.find(id); account != accounts_.end()) {
       account->second.charged += time;
       account->second.recently_charged += time;
@@ -65,12 +65,12 @@ const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings
   for (const auto& [id, standing] : standings) {
     const auto account = accounts_.find(id);
     if (account == accounts_.end()) continue;
-    account->second.hear(now, standing);
+    account->second.observe(now, standing);
     Demand& demand = demands_[id] = demand_of(account->second, standing, whose_.paid(id));
     doubt(now, id, account->second, demand);
   }
   permits_.clear();
-  for (const auto& [id, room] : shares_.step(now, demands_, progress(now, standings))) {
+  for (const auto& [id, room] : queue_.step(now, demands_, progress(now, standings))) {
     Permit& permit = permits_[id] = {room.closed, std::nullopt, room.in_flight};
     if (!room.room) continue;
     const auto standing = standings.find(id);
@@ -86,7 +86,7 @@ void Device::correct(TenantId tenant, Ns time) {
   const auto account = accounts_.find(tenant);
   if (account == accounts_.end()) return;
   account->second.charged += time;
-  shares_.owe(tenant, time);
+  queue_.owe(tenant, time);
 }
 
 Ns Device::charged(TenantId tenant) const {
@@ -134,9 +134,9 @@ Ns Device::Account::expected(Ns asked) const {
   return Ns{static_cast<std::int64_t>(static_cast<double>(asked.count()) * std::max(part, 0.25))};
 }
 
-void Device::Account::hear(Ns now, const Standing& standing) {
+void Device::Account::observe(Ns now, const Standing& standing) {
   told = standing.asked;
-  newly_asked = by_word.hear(now, told, std::exchange(newly_ended, Ns{0}), standing.outstanding);
+  newly_asked = by_word.observe(now, told, std::exchange(newly_ended, Ns{0}), standing.outstanding);
   room = std::max(room - newly_asked, Ns{0});
   is_false = by_word.is_false(now);
 }
@@ -149,7 +149,8 @@ void Device::doubt(Ns now, TenantId tenant, Account& account, Demand& demand) co
   const bool lingers = demand.waiting && (!permit->second.allowed || account.room > Ns{0});
   const bool presses = account.is_urgent && demand.outstanding > Ns{0};
   const Ns used = account.charged - std::exchange(account.believed_charged, account.charged);
-  account.belief.hear(now, presses || (lingers && !permit->second.closed), used, accounts_.size());
+  account.belief.observe(now, presses || (lingers && !permit->second.closed), used,
+                         accounts_.size());
   if (account.belief.is_believed()) return;
   demand.presses = false;
   if (!lingers) return;

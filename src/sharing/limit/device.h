@@ -1,7 +1,7 @@
 #pragma once
 // One device and its tenants. The input is the time that tenants asked for and used. The output is
 // the time that each may ask for. The class combines two parts: which tenant used the GPU
-// (limit/apportion.h), and which is next (limit/shares.h).
+// (limit/apportion.h), and which is next (limit/fair_queue.h).
 //
 // A tenant's account is the sum of the GPU time that it ever asked for, by its own estimate of each
 // launch. When work has ended, its charge replaces its estimate. That happens only when its time is
@@ -25,7 +25,7 @@
 #include "limit/asked_time.h"
 #include "limit/belief.h"
 #include "limit/by_tenant.h"
-#include "limit/shares.h"
+#include "limit/fair_queue.h"
 
 namespace tranche::limit {
 
@@ -61,9 +61,9 @@ class Device {
  public:
   static constexpr Ns kLag = Apportioner::kSlice + std::chrono::milliseconds(1);
 
-  explicit Device(Ns start) : whose_(start), shares_(start) {}
+  explicit Device(Ns start) : whose_(start), queue_(start) {}
 
-  void put(TenantId tenant, const Share& share);
+  void put(TenantId tenant, const TimePolicy& policy);
   // Adds a tenant whose time is accounted and not limited.
   void account(TenantId tenant);
   void remove(TenantId tenant);
@@ -81,7 +81,7 @@ class Device {
   std::uint64_t work() const { return whose_.work() + work_; }
 
   // The time until the next step while a tenant works.
-  Ns pace() const { return shares_.pace(); }
+  Ns pace() const { return queue_.pace(); }
 
   // GPU time charged to the tenant since put() or account(); 0 for a tenant that is not there.
   Ns charged(TenantId tenant) const;
@@ -110,7 +110,7 @@ class Device {
     Ns recently_asked{0};
     Ns recently_charged{0};
 
-    void hear(Ns now, const Standing& standing);
+    void observe(Ns now, const Standing& standing);
     Ns expected(Ns asked) const;
   };
   static constexpr Ns kRecent = std::chrono::milliseconds(20);
@@ -121,7 +121,7 @@ class Device {
   static Demand demand_of(const Account& account, const Standing& standing, Ns paid);
 
   Apportioner whose_;
-  Shares shares_;
+  FairQueue queue_;
   Ns last_end_{0};  // of all reported batches
   ByTenant<Account> accounts_;
   ByTenant<Demand> demands_;

@@ -52,7 +52,7 @@ TEST_P(Caps, HoldOnAverageAndInEachTenthOfASecond) {
   EXPECT_LE(deviation(device.windows(capped, 100ms)), 10.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shares, Caps,
+INSTANTIATE_TEST_SUITE_P(Table, Caps,
                          ::testing::Values(CapCase{"Ten", 100, 132us, false},
                                            CapCase{"Thirty", 300, 132us, false},
                                            CapCase{"Fifty", 500, 132us, false},
@@ -90,7 +90,7 @@ TEST_P(CapsTogether, AreBothReached) {
   EXPECT_NEAR(percent(device.executed(other) - before_other, 10s), pair.other_permille / 10.0, 3.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shares, CapsTogether,
+INSTANTIATE_TEST_SUITE_P(Table, CapsTogether,
                          ::testing::Values(PairCase{"LongAndLong", 500, 1ms, 500, 1ms},
                                            PairCase{"GraphsAndLong", 500, 4ms, 500, 1ms},
                                            PairCase{"GraphsAndShort", 500, 4ms, 500, 50us},
@@ -131,7 +131,7 @@ TEST(Device, IdleTimeIsNotSavedUp) {
   wants = true;
   const Ns before = device.executed(capped);
   device.run(100ms);
-  EXPECT_LE(device.executed(capped) - before, 30ms + Shares::kBurst + 2ms);
+  EXPECT_LE(device.executed(capped) - before, 30ms + FairQueue::kBurst + 2ms);
 }
 
 TEST(Device, WeightsAreKeptWithinFivePercent) {

@@ -4,7 +4,7 @@
 
 namespace tranche::limit {
 
-void StaleWork::hear(Ns now, Ns unfinished, bool spoke) {
+void StaleWork::observe(Ns now, Ns unfinished, bool spoke) {
   if (unfinished <= Ns{0}) {
     since_.reset();
   } else if (spoke || !since_) {

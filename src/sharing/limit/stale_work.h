@@ -27,7 +27,7 @@ class StaleWork {
 
   // At `now` the process has `unfinished` work. `spoke`: it reported finished work since the last
   // call.
-  void hear(Ns now, Ns unfinished, bool spoke);
+  void observe(Ns now, Ns unfinished, bool spoke);
   // Whether the unfinished work holds other tenants back.
   bool is_believed() const { return is_believed_; }
   // Whether GPU time is charged for the unfinished work.

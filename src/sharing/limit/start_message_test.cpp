@@ -8,7 +8,7 @@ namespace {
 const StartNotice kNotice{
     .pid = 4242, .tenants = {"a-1", "b"}, .preload = "libfoo.so libbar.so", .waits = true};
 
-TEST(StartMessage, WhatIsSaidIsHeard) {
+TEST(StartMessage, IsReadAsItWasWritten) {
   EXPECT_EQ(decode_start_notice(encode(kNotice)).value(), kNotice);
   const StartAnswer no{.may_start = false, .reason = "the driver refuses"};
   EXPECT_EQ(decode_start_answer(encode(no)).value(), no);
@@ -20,17 +20,17 @@ TEST(StartMessage, TextOfAnImageIsPrintableAndBounded) {
   notice.preload = "lib\x1b[2J\xff\n.so" + std::string(100'000, 'x');
   const auto packet = encode(notice);
   EXPECT_LT(packet.size(), kLargestStartPacket);
-  const auto heard = decode_start_notice(packet);
-  ASSERT_TRUE(heard) << heard.error().message();
-  EXPECT_EQ(heard->preload.substr(0, 12), "lib?[2J??.so");
-  EXPECT_EQ(heard->preload.size(), kLongestPreload);
+  const auto decoded = decode_start_notice(packet);
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(decoded->preload.substr(0, 12), "lib?[2J??.so");
+  EXPECT_EQ(decoded->preload.size(), kLongestPreload);
 }
 
 TEST(StartMessage, KeysOfALaterReleaseArePassedOver) {
-  const auto heard = decode_start_notice(
+  const auto decoded = decode_start_notice(
       R"({"version":"limit-start/v1","pid":1,"tenants":["a"],"preload":"","waits":false,"new":[]})");
-  ASSERT_TRUE(heard) << heard.error().message();
-  EXPECT_EQ(heard->pid, 1);
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(decoded->pid, 1);
 }
 
 struct Refused {

@@ -49,10 +49,10 @@ std::optional<Bytes> most_memory(const TenantLimits& limits, const DeviceLimits&
   return borrows ? device.borrowing->hard : device.memory;
 }
 
-Share share_of(const TenantLimits& limits, const DeviceLimits& device) {
-  Share share{.weight = device.weight, .priority = limits.priority};
-  if (limits.enforcement == Enforcement::kStrict) share.permille = device.permille;
-  return share;
+TimePolicy time_policy_of(const TenantLimits& limits, const DeviceLimits& device) {
+  TimePolicy policy{.weight = device.weight, .priority = limits.priority};
+  if (limits.enforcement == Enforcement::kStrict) policy.permille = device.permille;
+  return policy;
 }
 
 }  // namespace tranche::limit

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "limit/shares.h"
+#include "limit/fair_queue.h"
 #include "limit/wire.h"
 #include "values/limits.h"
 
@@ -46,6 +46,6 @@ std::optional<Bytes> most_memory(const TenantLimits& limits, const DeviceLimits&
 
 // The tenant's share for the policy. An elastic tenant may use what others leave idle, so it has no
 // cap. A strict tenant has exactly its part. Other tenants are not limited.
-Share share_of(const TenantLimits& limits, const DeviceLimits& device);
+TimePolicy time_policy_of(const TenantLimits& limits, const DeviceLimits& device);
 
 }  // namespace tranche::limit

@@ -107,10 +107,10 @@ TEST(TenantLimits, AFileThatDoesNotSayWhatKeepsMemoryMeansTheLimiter) {
 
 TEST(TenantLimits, OnlyStrictOnesAreCapped) {
   auto limits = sample();
-  EXPECT_EQ(share_of(limits, limits.devices[0]),
-            (Share{.weight = 2, .permille = 250, .priority = Priority::kBestEffort}));
+  EXPECT_EQ(time_policy_of(limits, limits.devices[0]),
+            (TimePolicy{.weight = 2, .permille = 250, .priority = Priority::kBestEffort}));
   limits.enforcement = Enforcement::kElastic;
-  EXPECT_EQ(share_of(limits, limits.devices[0]).permille, std::nullopt);
+  EXPECT_EQ(time_policy_of(limits, limits.devices[0]).permille, std::nullopt);
 }
 
 TEST(TenantLimits, OnlyElasticOnesMayHoldMoreThanTheyWerePromised) {

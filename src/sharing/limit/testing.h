@@ -76,10 +76,10 @@ class VirtualDevice {
   // `limited` false: the gates stay open, as without the library.
   explicit VirtualDevice(bool limited = true) : limited_(limited) {}
 
-  TenantId add(const Share& share, Program program) {
+  TenantId add(const TimePolicy& policy, Program program) {
     const TenantId id{static_cast<std::uint32_t>(tenants_.size())};
     tenants_.push_back({std::move(program)});
-    device_.put(id, share);
+    device_.put(id, policy);
     return id;
   }
   // The tenant reports only this fraction of what it asks for and uses.
@@ -96,7 +96,7 @@ class VirtualDevice {
   void reports_work_under_way(TenantId tenant, Ns work) { tenants_[tenant.value].under_way = work; }
   bool is_false(TenantId tenant) const { return device_.is_false(tenant); }
   void correct(TenantId tenant, Ns time) { device_.correct(tenant, time); }
-  void change(TenantId tenant, const Share& share) { device_.put(tenant, share); }
+  void change(TenantId tenant, const TimePolicy& policy) { device_.put(tenant, policy); }
 
   void run(Ns time) {
     for (const Ns end = now_ + time; now_ < end; now_ += kStep) {

@@ -57,15 +57,15 @@ class Daemon {
 };
 
 // Programs that begin together: each has its percentage and 100 ms of work, which takes `ms`.
-struct Share {
+struct Client {
   const char* percentage;
   float ms;
 };
-void run_together(const std::array<Share, 2>& shares) {
+void run_together(const std::array<Client, 2>& clients) {
   std::array<std::array<int, 2>, 2> pipes = {};
   for (auto& pipe : pipes) ASSERT_EQ(::pipe(pipe.data()), 0);
   const auto body = [&](std::size_t own) {
-    ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", shares[own].percentage, 1);
+    ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", clients[own].percentage, 1);
     Program program;
     const CUfunction spin = program.function(kSpin, "spin");
     char sign = 0;
@@ -77,7 +77,7 @@ void run_together(const std::array<Share, 2>& shares) {
     EXPECT_EQ(::write(pipes[own][1], "x", 1), 1);
     EXPECT_EQ(::read(pipes[1 - own][0], &sign, 1), 1);
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    EXPECT_NEAR(program.between(begin, end), shares[own].ms, shares[own].ms / 100);
+    EXPECT_NEAR(program.between(begin, end), clients[own].ms, clients[own].ms / 100);
   };
   const pid_t a = start([&] { body(0); });
   const pid_t b = start([&] { body(1); });

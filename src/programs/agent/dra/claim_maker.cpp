@@ -30,7 +30,7 @@ Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const PreparedDe
   cdi::ClaimDevice one{.name = dra::cdi_device_name(claim, device),
                        .device = *std::move(found),
                        .tenant = dra::tenant_of(claim, device)};
-  if (node.keepers.of(one.device.gpu_uuid).hook) one.hook = node.hook;
+  if (node.enforcers.of(one.device.gpu_uuid).hook) one.hook = node.hook;
   one.client = client_of(claim, device, all, node);
   return one;
 }
@@ -45,13 +45,13 @@ std::set<std::string> tenants_of(const PreparedClaim& claim) {
 
 GrantLimits kept_limits(const std::string& tenant, const std::vector<PreparedClaim>& claims,
                         const ClaimNode& node) {
-  return offer::kept_by(dra::joint_limits(tenant, claims), node.keepers,
-                        is_client(tenant, claims, node.keepers));
+  return offer::kept_by(dra::joint_limits(tenant, claims), node.enforcers,
+                        is_client(tenant, claims, node.enforcers));
 }
 
 bool has_clients(const PreparedClaim& claim, const ClaimNode& node) {
   return std::ranges::any_of(claim.devices, [&](const PreparedDevice& device) {
-    return !node.keepers.of(device.uuid).mps.empty();
+    return !node.enforcers.of(device.uuid).mps.empty();
   });
 }
 

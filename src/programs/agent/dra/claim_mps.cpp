@@ -25,12 +25,12 @@ constexpr std::size_t kMostNames = 5;
 // clients of MPS or the others.
 enum class PreparedFor { kMps, kOthers };
 
-std::string names_of(std::span<const holdings::Holding> held, const offer::ClaimKeepers& keepers,
-                     PreparedFor whom) {
+std::string names_of(std::span<const holdings::Holding> held,
+                     const offer::ClaimEnforcers& enforcers, PreparedFor whom) {
   std::set<std::string> names;
   for (const auto& one : held) {
     const bool for_mps = !one.mps.empty();
-    if (for_mps != (whom == PreparedFor::kMps) || offer::is_shared_as_prepared(one, keepers))
+    if (for_mps != (whom == PreparedFor::kMps) || offer::is_shared_as_prepared(one, enforcers))
       continue;
     names.insert(fmt::format("{}/{}", one.ns, one.claim));
   }
@@ -40,10 +40,10 @@ std::string names_of(std::span<const holdings::Holding> held, const offer::Claim
 
 }  // namespace
 
-std::map<std::string, std::string> mps_resources(const offer::ClaimKeepers& keepers) {
+std::map<std::string, std::string> mps_resources(const offer::ClaimEnforcers& enforcers) {
   std::map<std::string, std::string> resources;
-  for (const auto& [uuid, keeper] : keepers.gpus) {
-    if (!keeper.mps.empty()) resources.emplace(uuid, keeper.mps);
+  for (const auto& [uuid, on_gpu] : enforcers.gpus) {
+    if (!on_gpu.mps.empty()) resources.emplace(uuid, on_gpu.mps);
   }
   return resources;
 }
@@ -51,7 +51,7 @@ std::map<std::string, std::string> mps_resources(const offer::ClaimKeepers& keep
 std::map<std::string, std::string> mps_troubles(const State& state) {
   const auto& standings = state.get<MpsStandings>();
   std::map<std::string, std::string> troubles;
-  for (const auto& [uuid, resource] : mps_resources(state.get<ClaimStanding>().keepers)) {
+  for (const auto& [uuid, resource] : mps_resources(state.get<ClaimStanding>().enforcers)) {
     const auto found = standings.find({resource});
     if (found == standings.end()) {
       troubles.emplace(uuid, kNoDaemon);
@@ -64,17 +64,17 @@ std::map<std::string, std::string> mps_troubles(const State& state) {
   return troubles;
 }
 
-bool is_client(const PreparedDevice& device, const offer::ClaimKeepers& keepers) {
-  return !device.mps.empty() && device.mps == keepers.of(device.uuid).mps;
+bool is_client(const PreparedDevice& device, const offer::ClaimEnforcers& enforcers) {
+  return !device.mps.empty() && device.mps == enforcers.of(device.uuid).mps;
 }
 
 bool is_client(const std::string& tenant, const std::vector<PreparedClaim>& claims,
-               const offer::ClaimKeepers& keepers) {
+               const offer::ClaimEnforcers& enforcers) {
   bool client = false;
   for (const auto& claim : claims) {
     for (const auto& device : claim.devices) {
       if (dra::tenant_of(claim, device) != tenant) continue;
-      if (!is_client(device, keepers)) return false;
+      if (!is_client(device, enforcers)) return false;
       client = true;
     }
   }
@@ -84,7 +84,7 @@ bool is_client(const std::string& tenant, const std::vector<PreparedClaim>& clai
 std::optional<offer::MpsClient> client_of(const PreparedClaim& claim, const PreparedDevice& device,
                                           const std::vector<PreparedClaim>& all,
                                           const ClaimNode& node) {
-  const auto resource = node.keepers.of(device.uuid).mps;
+  const auto resource = node.enforcers.of(device.uuid).mps;
   if (resource.empty() || device.admin_access) return std::nullopt;
   std::map<std::string, DeviceLimits> parts;  // of shares of one GPU their sum
   for (const auto& other : claim.devices) {
@@ -101,8 +101,8 @@ std::optional<offer::MpsClient> client_of(const PreparedClaim& claim, const Prep
 }
 
 std::string describe_before_mps(std::span<const holdings::Holding> held,
-                                const offer::ClaimKeepers& keepers) {
-  const auto names = names_of(held, keepers, PreparedFor::kOthers);
+                                const offer::ClaimEnforcers& enforcers) {
+  const auto names = names_of(held, enforcers, PreparedFor::kOthers);
   if (names.empty()) return {};
   return fmt::format(
       "claims prepared before MPS served their GPU: {}; processes of their containers are no "
@@ -111,8 +111,8 @@ std::string describe_before_mps(std::span<const holdings::Holding> held,
 }
 
 std::string describe_after_mps(std::span<const holdings::Holding> held,
-                               const offer::ClaimKeepers& keepers) {
-  const auto names = names_of(held, keepers, PreparedFor::kMps);
+                               const offer::ClaimEnforcers& enforcers) {
+  const auto names = names_of(held, enforcers, PreparedFor::kMps);
   if (names.empty()) return {};
   return fmt::format(
       "claims prepared for MPS, which serves their GPU no longer (another sharing): {}; their "

@@ -37,7 +37,7 @@ dra::PreparedClaim claim(std::vector<dra::PreparedDevice> devices) {
 ClaimNode node() {
   ClaimNode node;
   for (const auto* uuid : {"GPU-0", "GPU-1"}) {
-    node.keepers.gpus[uuid] = {.enforcer = MemoryEnforcer::kMps, .mps = kResource};
+    node.enforcers.gpus[uuid] = {.enforcer = MemoryEnforcer::kMps, .mps = kResource};
   }
   node.mps = {{kResource, {.open = true}}};
   node.mps_root = "/run/nvidia/mps/";
@@ -75,7 +75,7 @@ TEST(ClaimMps, AWholeGpuIsAClientWithoutLimitsAndWithNamespacesInTheDefaultOne) 
 }
 
 TEST(ClaimMps, WhoseContainersWereMadeForAnotherSharingIsSaid) {
-  const auto now = node().keepers;
+  const auto now = node().enforcers;
   const auto held = [](const char* gpu, const char* mps) {
     return std::vector{holdings::Holding{.device = gpu,
                                          .gpu = gpu,

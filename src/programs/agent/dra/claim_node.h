@@ -11,7 +11,7 @@
 #include "cdi/spec_options.h"
 #include "dra/claim_plan.h"
 #include "gpu/machine.h"
-#include "offer/claim_keeper.h"
+#include "offer/claim_enforcers.h"
 #include "offer/limit_mounts.h"
 
 namespace tranche::agent {
@@ -26,7 +26,7 @@ struct ClaimNode {
   dra::PlanFacts facts;
   // What keeps the limits on each GPU. It follows the configuration, also of claims that are
   // prepared.
-  offer::ClaimKeepers keepers = {};
+  offer::ClaimEnforcers enforcers = {};
   // How MPS control daemons serve, by resource, and their folder on the host.
   std::map<std::string, offer::MpsService> mps = {};
   std::string mps_root = {};

@@ -209,7 +209,7 @@ TEST_F(ClaimPoolTest, TellsAnotherOrderFromOtherDevices) {
 
 TEST_F(ClaimPoolTest, AGpuThatMpsIsToServeGetsClaimsOnlyWhileItDoes) {
   const std::string resource = "nvidia.com/gpu";
-  state_.edit<ClaimStanding>().keepers.gpus[uuid(0)].mps = resource;
+  state_.edit<ClaimStanding>().enforcers.gpus[uuid(0)].mps = resource;
   const auto taint = [&]() -> std::string {
     const auto gpus = make_claim_pool(state_, {.evicting = {}}).gpus;
     EXPECT_THAT(gpus[1].taints, IsEmpty());

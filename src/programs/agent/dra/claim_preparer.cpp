@@ -172,7 +172,7 @@ Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,
     }
     ASSIGN_OR_RETURN(const auto all, store.all());
     const auto fits =
-        dra::check_beside(claim, others_of(all, claim.uid, node.facts.boot), node.machine);
+        dra::check_conflicts(claim, others_of(all, claim.uid, node.facts.boot), node.machine);
     if (fits) return store;
     {
       const auto unlocked = std::move(store);

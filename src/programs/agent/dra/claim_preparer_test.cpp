@@ -108,7 +108,7 @@ class ClaimPreparerTest : public testing::Test {
   void share_by_mps(const std::string& trouble = "", const std::string& resource = kMpsResource) {
     auto node = *node_;
     const auto& uuid = node.machine.gpus[0].uuid.value;
-    node.keepers.gpus[uuid] = {.enforcer = MemoryEnforcer::kMps, .mps = resource};
+    node.enforcers.gpus[uuid] = {.enforcer = MemoryEnforcer::kMps, .mps = resource};
     node.facts.mps = {{uuid, resource}};
     node.facts.mps_troubles.clear();
     if (!trouble.empty()) node.facts.mps_troubles = {{uuid, trouble}};
@@ -118,7 +118,7 @@ class ClaimPreparerTest : public testing::Test {
   }
   void share_no_more_by_mps() {
     auto node = *node_;
-    node.keepers.gpus.clear();
+    node.enforcers.gpus.clear();
     node.facts.mps.clear();
     node_ = std::make_shared<const ClaimNode>(std::move(node));
   }
@@ -183,8 +183,8 @@ TEST_F(ClaimPreparerTest, AShareHasItsTenantItsFileAndItsRecordUntilItEnds) {
 
 TEST_F(ClaimPreparerTest, TheKernelKeepsAShareAndTheRuntimesHookAsksFirst) {
   auto node = *node_;
-  node.keepers.gpus[node.machine.gpus[0].uuid.value] = {.enforcer = MemoryEnforcer::kKernel,
-                                                        .hook = true};
+  node.enforcers.gpus[node.machine.gpus[0].uuid.value] = {.enforcer = MemoryEnforcer::kKernel,
+                                                          .hook = true};
   node.hook = cdi::Hook{.hook_name = "createRuntime", .path = "/state/hook/tranche-limit-hook"};
   node_ = std::make_shared<const ClaimNode>(std::move(node));
   ASSERT_TRUE(preparer().prepare(kHalf));

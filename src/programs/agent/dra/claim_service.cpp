@@ -73,7 +73,8 @@ bool takes_claims(const State& state) {
 // Whether the files of prepared claims are made of the same.
 bool makes_the_same(const ClaimNode& a, const ClaimNode& b) {
   return a.files == b.files && a.limits == b.limits && a.options == b.options &&
-         a.keepers == b.keepers && a.hook == b.hook && a.mps == b.mps && a.mps_root == b.mps_root;
+         a.enforcers == b.enforcers && a.hook == b.hook && a.mps == b.mps &&
+         a.mps_root == b.mps_root;
 }
 
 }  // namespace
@@ -142,8 +143,8 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
                          .cut = cuts_.cut(machine, ports_.node()),
                          .gates_off = gates_off(takes)};
   ports_.book.open(takes);
-  standing.keepers = offer::claim_keepers(state.config.tranche.limits, machine, wished);
-  standing.held = claims_at_odds(ports_.book, takes, standing.keepers);
+  standing.enforcers = offer::claim_enforcers(state.config.tranche.limits, machine, wished);
+  standing.held = claims_at_odds(ports_.book, takes, standing.enforcers);
   look_at_limits(standing);
   keep_mps_gpus_whole(standing);
   return standing;
@@ -152,7 +153,7 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
 // A GPU that MPS shares is not cut.
 void ClaimService::keep_mps_gpus_whole(ClaimStanding& standing) {
   if (!standing.cut) return;
-  const auto by_mps = mps_resources(standing.keepers);
+  const auto by_mps = mps_resources(standing.enforcers);
   std::erase_if(*standing.cut, [&](const auto& gpu) { return by_mps.contains(gpu.value); });
 }
 
@@ -162,7 +163,7 @@ void ClaimService::look_at_limits(ClaimStanding& standing) const {
     standing.no_limits = mounts.error().message();
     return;
   }
-  auto hook = ports_.hook(standing.keepers.wants_hook());
+  auto hook = ports_.hook(standing.enforcers.wants_hook());
   if (!hook) {
     standing.no_limits =
         std::move(hook).error().with_context("the runtime's hook cannot be given").message();
@@ -200,10 +201,10 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
                     .boot = ports_.boot,
                     .no_limits = standing.no_limits,
                     .partitionable = standing.cut.value_or(std::set<gpu::GpuUuid>()),
-                    .mps = mps_resources(standing.keepers),
+                    .mps = mps_resources(standing.enforcers),
                     .mps_troubles = mps_troubles(state),
                     .of_whole = state.config.tranche.limits.of(kWhole).enforcement},
-          .keepers = standing.keepers,
+          .enforcers = standing.enforcers,
           .mps = services_of(state),
           .mps_root = state.config.flags.mps_root,
           .hook = standing.hook};

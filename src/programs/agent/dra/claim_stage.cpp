@@ -31,12 +31,12 @@ bool is_claimed(const ClaimStanding& claims, const offer::Device& device) {
 
 }  // namespace
 
-std::optional<std::vector<holdings::Holding>> claims_at_odds(const Book& book, bool takes_claims,
-                                                             const offer::ClaimKeepers& keepers) {
+std::optional<std::vector<holdings::Holding>> claims_at_odds(
+    const Book& book, bool takes_claims, const offer::ClaimEnforcers& enforcers) {
   auto held = book.claimed();
   if (!held || !takes_claims) return held;
   std::erase_if(*held, [&](const holdings::Holding& one) {
-    return offer::is_shared_as_prepared(one, keepers);
+    return offer::is_shared_as_prepared(one, enforcers);
   });
   return held;
 }

@@ -9,14 +9,14 @@
 #include "agent/holdings/book.h"
 #include "agent/loop/stage.h"
 #include "holdings/holding.h"
-#include "offer/claim_keeper.h"
+#include "offer/claim_enforcers.h"
 
 namespace tranche::agent {
 
 // What claims hold that does not go together with how the node gives out its GPUs:
 // ClaimStanding::held.
-std::optional<std::vector<holdings::Holding>> claims_at_odds(const Book& book, bool takes_claims,
-                                                             const offer::ClaimKeepers& keepers);
+std::optional<std::vector<holdings::Holding>> claims_at_odds(
+    const Book& book, bool takes_claims, const offer::ClaimEnforcers& enforcers);
 
 // Needs WithholdingInput's and withhold_what_is_held()'s work.
 offer::Offer offer_by_mode(const State& state, offer::Offer offer);

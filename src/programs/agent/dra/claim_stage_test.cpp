@@ -69,16 +69,16 @@ TEST_F(ClaimStageTest, BeforeTheModeIsKnownNothingIsGivenOut) {
 TEST(ClaimsAtOdds, InModeDraClaimsGoAlongWhereTheirGpuIsSharedAsTheyWerePrepared) {
   test::FakeClock clock;
   Book book(clock);
-  offer::ClaimKeepers keepers;
-  EXPECT_FALSE(claims_at_odds(book, true, keepers)) << "it is not known yet which are prepared";
+  offer::ClaimEnforcers enforcers;
+  EXPECT_FALSE(claims_at_odds(book, true, enforcers)) << "it is not known yet which are prepared";
   dra::PreparedClaim claim{.ns = "team", .name = "half", .uid = "u", .boot = "b"};
   claim.devices = {{.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = test::gpu_uuid(0)}};
   book.restore({{"u", claim}}, test::machine_of({test::l20(0)}));
 
-  EXPECT_EQ(claims_at_odds(book, true, keepers)->size(), 0U);
-  EXPECT_EQ(claims_at_odds(book, false, keepers)->size(), 1U);
-  keepers.gpus[test::gpu_uuid(0)].mps = "nvidia.com/gpu";
-  EXPECT_EQ(claims_at_odds(book, true, keepers)->size(), 1U);
+  EXPECT_EQ(claims_at_odds(book, true, enforcers)->size(), 0U);
+  EXPECT_EQ(claims_at_odds(book, false, enforcers)->size(), 1U);
+  enforcers.gpus[test::gpu_uuid(0)].mps = "nvidia.com/gpu";
+  EXPECT_EQ(claims_at_odds(book, true, enforcers)->size(), 1U);
 }
 
 }  // namespace

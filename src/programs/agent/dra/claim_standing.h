@@ -10,7 +10,7 @@
 #include "cdi/spec.h"
 #include "gpu/machine.h"
 #include "holdings/holding.h"
-#include "offer/claim_keeper.h"
+#include "offer/claim_enforcers.h"
 #include "offer/limit_mounts.h"
 
 namespace tranche::agent {
@@ -22,7 +22,7 @@ struct ClaimStanding {
   std::string no_limits;
   // What keeps the limits of claims on each GPU, and the runtime's hook of their containers where
   // the configuration asks for it.
-  offer::ClaimKeepers keepers;
+  offer::ClaimEnforcers enforcers;
   std::optional<cdi::Hook> hook;
   // What claims hold: in mode device-plugin all of it, in mode dra what was prepared for another
   // sharing of the GPU. nullopt: it is not known yet which claims are prepared.

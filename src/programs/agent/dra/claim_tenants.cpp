@@ -52,9 +52,9 @@ std::vector<ClaimTenant> claim_tenants(const std::vector<dra::PreparedClaim>& cl
     }
   }
   for (auto& tenant : tenants) {
-    const bool client = is_client(tenant.id, claims, node.keepers);
-    tenant.limits = offer::enforced_by(std::move(tenant.limits), node.keepers, client);
-    tenant.by_mps = offer::computes_by_mps(tenant.limits, node.keepers, client);
+    const bool client = is_client(tenant.id, claims, node.enforcers);
+    tenant.limits = offer::enforced_by(std::move(tenant.limits), node.enforcers, client);
+    tenant.by_mps = offer::computes_by_mps(tenant.limits, node.enforcers, client);
     tenant.client = client;
   }
   return tenants;

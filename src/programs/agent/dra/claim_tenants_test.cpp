@@ -77,7 +77,7 @@ TEST(ClaimTenants, SharesThatWentTogetherAreOne) {
 TEST(ClaimTenants, AreKeptByWhatTheNodeHasNow) {
   auto node = node_of(test::machine_of({test::l20(0)}));
   const auto& uuid = node.machine.gpus[0].uuid.value;
-  node.keepers.gpus[uuid].enforcer = MemoryEnforcer::kKernel;
+  node.enforcers.gpus[uuid].enforcer = MemoryEnforcer::kKernel;
   const auto tenants = claim_tenants(
       {{.ns = "shop", .name = "half", .uid = kUid, .boot = "b", .devices = {share(uuid)}}}, node);
   ASSERT_THAT(tenants, SizeIs(1));

@@ -67,8 +67,8 @@ void add_claims(const State& state, Reasons& reasons) {
   if (node.mode == cluster::NodeMode::kDra) reasons.add("claims", claims.no_limits);
   reasons.add("claims", claims.gates_off);
   const auto held = claims.held.value_or(std::vector<holdings::Holding>());
-  reasons.add("claims", describe_before_mps(held, claims.keepers));
-  reasons.add("claims", describe_after_mps(held, claims.keepers));
+  reasons.add("claims", describe_before_mps(held, claims.enforcers));
+  reasons.add("claims", describe_after_mps(held, claims.enforcers));
   if (node.mode == cluster::NodeMode::kDevicePlugin) reasons.add("claims", holding_claims(held));
 }
 

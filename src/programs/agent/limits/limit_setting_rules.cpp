@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "agent/limits/tenant_store.h"
-#include "offer/claim_keeper.h"
+#include "offer/claim_enforcers.h"
 
 namespace tranche::agent {
 namespace {

@@ -145,12 +145,12 @@ void Notices::tell_claims(const State& state) {
   }
   const bool serves = node.mode == cluster::NodeMode::kDra && !node.undecided;
   say_and_tell("kernel for claims", cluster::reason::kNoKernelLimits, "Limit",
-               serves ? claims.keepers.instead : std::string());
+               serves ? claims.enforcers.instead : std::string());
   const auto held = claims.held.value_or(std::vector<holdings::Holding>());
   say_and_tell("claims before MPS", cluster::reason::kGrantBeforeMps, "Publish",
-               describe_before_mps(held, claims.keepers));
+               describe_before_mps(held, claims.enforcers));
   say_and_tell("claims after MPS", cluster::reason::kMpsGrantStale, "Publish",
-               describe_after_mps(held, claims.keepers));
+               describe_after_mps(held, claims.enforcers));
   say_and_tell("gates", cluster::reason::kFeatureGatesOff, "Publish", claims.gates_off);
 }
 

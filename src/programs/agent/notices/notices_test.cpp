@@ -53,7 +53,7 @@ TEST_F(NoticesTest, ALabelThatIsNoModeIsToldAgainWhenItIsAnother) {
 }
 
 TEST_F(NoticesTest, WhatKeepsClaimsInsteadOfTheKernelIsToldWhereClaimsAreServed) {
-  state_.edit<ClaimStanding>().keepers.instead = "memory of claims is kept by the limiter";
+  state_.edit<ClaimStanding>().enforcers.instead = "memory of claims is kept by the limiter";
   follow();
   EXPECT_THAT(told_, IsEmpty()) << "the device plugin's part says so";
   state_.edit<NodeModeStanding>().mode = cluster::NodeMode::kDra;
@@ -64,7 +64,7 @@ TEST_F(NoticesTest, WhatKeepsClaimsInsteadOfTheKernelIsToldWhereClaimsAreServed)
 }
 
 TEST_F(NoticesTest, ClaimsOfAnotherSharingAreTold) {
-  state_.edit<ClaimStanding>().keepers.gpus["GPU-a"].mps = "nvidia.com/gpu";
+  state_.edit<ClaimStanding>().enforcers.gpus["GPU-a"].mps = "nvidia.com/gpu";
   state_.edit<ClaimStanding>().held = {
       {{.device = "GPU-a", .claim = "a", .ns = "team"},
        {.device = "GPU-b", .claim = "b", .mps = "nvidia.com/gpu", .ns = "team"}}};

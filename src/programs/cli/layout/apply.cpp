@@ -174,12 +174,12 @@ class Apply {
       return machine_.users_of(uuids, !makes_way);
     };
     TRY(check_unused(plan, machine_.machine(), users_of));
-    return check_beside(plan, ending);
+    return check_other_gpus(plan, ending);
   }
 
   // A daemon's clients end with it, on its other GPUs too.
-  Result<void> check_beside(const LayoutChange& plan,
-                            const std::vector<agent::EndingMps>& ending) const {
+  Result<void> check_other_gpus(const LayoutChange& plan,
+                                const std::vector<agent::EndingMps>& ending) const {
     const auto changing = changing_modes(plan);
     for (const auto& daemon : ending) {
       std::vector<std::string> found;

@@ -1,4 +1,4 @@
-#include "controller/shares.h"
+#include "controller/share_services.h"
 
 #include <vector>
 
@@ -15,16 +15,16 @@ std::vector<admission::DraModel> expected(const std::vector<config::ExpectedMode
 
 }  // namespace
 
-Shares::Shares(const WorkerContext& context, const config::WebhookOptions& options)
+ShareServices::ShareServices(const WorkerContext& context, const config::WebhookOptions& options)
     : claim{.driver = options.dra_driver_name},
       fleet(context, {.driver = claim.driver, .expected = expected(options.models)}),
       templates(context) {
   if (options.counts_shares) counting.emplace(context, fleet, claim, options);
 }
 
-Shares::Counting::Counting(const WorkerContext& context, const FleetWatch& fleet,
-                           const admission::ClaimOptions& claim,
-                           const config::WebhookOptions& options)
+ShareServices::Counting::Counting(const WorkerContext& context, const FleetWatch& fleet,
+                                  const admission::ClaimOptions& claim,
+                                  const config::WebhookOptions& options)
     : quotas(context, {}),
       book(context, fleet,
            {.configuration = options.configuration,

@@ -24,7 +24,7 @@
 
 namespace tranche::controller {
 
-class QuotaKeeper : public Worker {
+class QuotaReconciler : public Worker {
  public:
   struct Options {
     // ChargeOptions::classes.
@@ -38,10 +38,10 @@ class QuotaKeeper : public Worker {
     std::chrono::milliseconds stays = std::chrono::minutes(10);
   };
 
-  QuotaKeeper(const WorkerContext& context, ShareBook& book, Options options);
-  ~QuotaKeeper() override;
-  QuotaKeeper(const QuotaKeeper&) = delete;
-  QuotaKeeper& operator=(const QuotaKeeper&) = delete;
+  QuotaReconciler(const WorkerContext& context, ShareBook& book, Options options);
+  ~QuotaReconciler() override;
+  QuotaReconciler(const QuotaReconciler&) = delete;
+  QuotaReconciler& operator=(const QuotaReconciler&) = delete;
 
   std::optional<std::string> trouble() const override;
 
@@ -67,6 +67,6 @@ class QuotaKeeper : public Worker {
   Watch claims_;
 };
 
-std::optional<WorkerPlan> plan_quota_keeper(const config::ControllerOptions& options);
+std::optional<WorkerPlan> plan_quota_reconciler(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

@@ -1,4 +1,4 @@
-#include "controller/certificate_keeper.h"
+#include "controller/certificate_rotator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::controller::certificate_keeper_test {
+namespace tranche::controller::certificate_rotator_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -21,7 +21,7 @@ using nlohmann::json;
 const cluster::ObjectKey kSecretKey{.ns = "tranche", .name = "webhook"};
 const cluster::ObjectKey kConfigurationKey{.ns = {}, .name = "webhook"};
 
-class CertificateKeeperTest : public testing::Test {
+class CertificateRotatorTest : public testing::Test {
  protected:
   void put_secret(const json& data) {
     objects_.put(
@@ -35,17 +35,17 @@ class CertificateKeeperTest : public testing::Test {
                  json{{"metadata", {{"name", "webhook"}}}, {"webhooks", webhooks}}.dump());
   }
   void start(bool has_validating = false) {
-    keeper_.emplace(
+    rotator_.emplace(
         WorkerContext{.objects = objects_,
                       .clock = clock_,
                       .log = log_.log(),
                       .watches = watches_,
                       .instance = "c-1",
                       .backoff = {.first = 1ms, .longest = 4ms}},
-        CertificateKeeper::Options{.secret = kSecretKey,
-                                   .configuration = "webhook",
-                                   .has_validating = has_validating,
-                                   .rules = {.hosts = {"webhook.tranche.svc"}, .life = 1h}});
+        CertificateRotator::Options{.secret = kSecretKey,
+                                    .configuration = "webhook",
+                                    .has_validating = has_validating,
+                                    .rules = {.hosts = {"webhook.tranche.svc"}, .life = 1h}});
   }
   WebhookKeys keys() const {
     return keys_of({.json = objects_.text(cluster::kSecret, kSecretKey)});
@@ -65,10 +65,10 @@ class CertificateKeeperTest : public testing::Test {
   test::FakeClock clock_;
   test::LogRecorder log_;
   SharedWatches watches_{objects_, log_.log(), {.first = 1ms, .longest = 4ms}};
-  std::optional<CertificateKeeper> keeper_;
+  std::optional<CertificateRotator> rotator_;
 };
 
-TEST_F(CertificateKeeperTest, FillsTheSecretAndTellsApiServers) {
+TEST_F(CertificateRotatorTest, FillsTheSecretAndTellsApiServers) {
   put_secret(json::object());
   put_configuration();
   start();
@@ -77,7 +77,7 @@ TEST_F(CertificateKeeperTest, FillsTheSecretAndTellsApiServers) {
   EXPECT_EQ(log_.count("damaged"), 0);
 }
 
-TEST_F(CertificateKeeperTest, TellsThemOfBothKindsOfWebhooks) {
+TEST_F(CertificateRotatorTest, TellsThemOfBothKindsOfWebhooks) {
   const auto& kind = cluster::kValidatingWebhookConfiguration;
   const json webhook = {{"name", "claims.tranche.dev"}, {"clientConfig", json::object()}};
   put_secret(json::object());
@@ -93,20 +93,20 @@ TEST_F(CertificateKeeperTest, TellsThemOfBothKindsOfWebhooks) {
   }));
 }
 
-TEST_F(CertificateKeeperTest, KeepsWhatIsGood) {
+TEST_F(CertificateRotatorTest, KeepsWhatIsGood) {
   put_secret(json::object());
   put_configuration();
   start();
   ASSERT_TRUE(test::eventually([&] { return is_trusted(); }));
   const auto before = keys();
-  keeper_.reset();
+  rotator_.reset();
   put_configuration();  // as an upgrade of the chart may leave it
   start();
   EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
   EXPECT_EQ(keys(), before);
 }
 
-TEST_F(CertificateKeeperTest, ReplacesADamagedSecretAndSaysSo) {
+TEST_F(CertificateRotatorTest, ReplacesADamagedSecretAndSaysSo) {
   put_secret({{"ca.crt", "aGVsbG8="}, {"tls.crt", "not base64!"}});
   put_configuration();
   start();
@@ -114,7 +114,7 @@ TEST_F(CertificateKeeperTest, ReplacesADamagedSecretAndSaysSo) {
   EXPECT_GT(log_.count("Secret tranche/webhook was damaged: ca.crt holds no"), 0);
 }
 
-TEST_F(CertificateKeeperTest, SeesThatSomebodyEmptiedIt) {
+TEST_F(CertificateRotatorTest, SeesThatSomebodyEmptiedIt) {
   put_secret(json::object());
   put_configuration();
   start();
@@ -123,7 +123,7 @@ TEST_F(CertificateKeeperTest, SeesThatSomebodyEmptiedIt) {
   EXPECT_TRUE(test::eventually([&] { return keys() != WebhookKeys{} && is_trusted(); }));
 }
 
-TEST_F(CertificateKeeperTest, MakesNoSecretAndWaitsForIt) {
+TEST_F(CertificateRotatorTest, MakesNoSecretAndWaitsForIt) {
   put_configuration();
   start();
   EXPECT_TRUE(test::eventually([&] { return log_.count("helm upgrade makes it") > 0; }));
@@ -132,7 +132,7 @@ TEST_F(CertificateKeeperTest, MakesNoSecretAndWaitsForIt) {
   EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
 }
 
-TEST_F(CertificateKeeperTest, OneThatLostARaceReadsAgain) {
+TEST_F(CertificateRotatorTest, OneThatLostARaceReadsAgain) {
   put_secret(json::object());
   put_configuration();
   objects_.refuse("patch", cluster::kSecret, {Code::kFailedPrecondition, "changed"}, 2);
@@ -141,4 +141,4 @@ TEST_F(CertificateKeeperTest, OneThatLostARaceReadsAgain) {
 }
 
 }  // namespace
-}  // namespace tranche::controller::certificate_keeper_test
+}  // namespace tranche::controller::certificate_rotator_test

@@ -1,4 +1,4 @@
-#include "controller/certificate_keeper.h"
+#include "controller/certificate_rotator.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ Error explained(Error error, const std::string& what) {
 
 }  // namespace
 
-CertificateKeeper::CertificateKeeper(const WorkerContext& context, Options options)
+CertificateRotator::CertificateRotator(const WorkerContext& context, Options options)
     : context_(context),
       options_(std::move(options)),
       queue_(context.log, context.backoff,
@@ -49,11 +49,11 @@ CertificateKeeper::CertificateKeeper(const WorkerContext& context, Options optio
   queue_.begin();
 }
 
-std::optional<std::string> CertificateKeeper::trouble() const {
+std::optional<std::string> CertificateRotator::trouble() const {
   return trouble_of({&secrets_, &configurations_, validating_ ? &*validating_ : nullptr});
 }
 
-Result<WorkQueue::Next> CertificateKeeper::visit(const std::stop_token& stop) {
+Result<WorkQueue::Next> CertificateRotator::visit(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto call, context_.call_while_leading(kLongestCertificateCall, stop));
   const auto name = fmt::format("Secret {}", options_.secret.to_string());
   auto secret = context_.objects.get(cluster::kSecret, options_.secret, call);
@@ -83,8 +83,8 @@ Result<WorkQueue::Next> CertificateKeeper::visit(const std::stop_token& stop) {
   return std::chrono::milliseconds(0);
 }
 
-Result<void> CertificateKeeper::publish(const cluster::Kind& kind, const std::string& authorities,
-                                        const cluster::Call& call) {
+Result<void> CertificateRotator::publish(const cluster::Kind& kind, const std::string& authorities,
+                                         const cluster::Call& call) {
   const cluster::ObjectKey key{.ns = {}, .name = options_.configuration};
   const auto name = fmt::format("{} {}", kind.kind, key.name);
   auto now = context_.objects.get(kind, key, call);
@@ -103,7 +103,7 @@ std::optional<WorkerPlan> plan_certificates(const config::ControllerOptions& opt
   return WorkerPlan{.name = "certificates",
                     .needs_leadership = true,
                     .purposes = {"keeping the certificates of the webhook for fractions of GPUs"},
-                    .start = starter<CertificateKeeper>(
+                    .start = starter<CertificateRotator>(
                         {.secret = {.ns = options.ns, .name = webhook.secret},
                          .configuration = webhook.configuration,
                          .has_validating = webhook.counts_shares,

@@ -18,7 +18,7 @@
 
 namespace tranche::controller {
 
-class CertificateKeeper : public Worker {
+class CertificateRotator : public Worker {
  public:
   struct Options {
     cluster::ObjectKey secret;
@@ -28,9 +28,9 @@ class CertificateKeeper : public Worker {
     WebhookKeyRules rules;
   };
 
-  CertificateKeeper(const WorkerContext& context, Options options);
-  CertificateKeeper(const CertificateKeeper&) = delete;
-  CertificateKeeper& operator=(const CertificateKeeper&) = delete;
+  CertificateRotator(const WorkerContext& context, Options options);
+  CertificateRotator(const CertificateRotator&) = delete;
+  CertificateRotator& operator=(const CertificateRotator&) = delete;
 
   std::optional<std::string> trouble() const override;
 

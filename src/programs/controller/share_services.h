@@ -16,9 +16,9 @@
 
 namespace tranche::controller {
 
-struct Shares {
+struct ShareServices {
   // The context's references outlive it.
-  Shares(const WorkerContext& context, const config::WebhookOptions& options);
+  ShareServices(const WorkerContext& context, const config::WebhookOptions& options);
 
   struct Counting {
     Counting(const WorkerContext& context, const FleetWatch& fleet,

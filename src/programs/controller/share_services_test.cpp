@@ -1,4 +1,4 @@
-#include "controller/shares.h"
+#include "controller/share_services.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::controller::shares_test {
+namespace tranche::controller::share_services_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -66,7 +66,7 @@ class SharesOfAnotherDriver : public testing::Test {
                          .log = log_.log(),
                          .watches = watches_,
                          .backoff = {.first = 1ms, .longest = 4ms}};
-  std::optional<Shares> shares_;
+  std::optional<ShareServices> shares_;
 };
 
 TEST_F(SharesOfAnotherDriver, AreClaimedByItsName) {
@@ -120,4 +120,4 @@ TEST_F(SharesOfAnotherDriver, AreChargedByItsName) {
 }
 
 }  // namespace
-}  // namespace tranche::controller::shares_test
+}  // namespace tranche::controller::share_services_test

@@ -1,4 +1,4 @@
-#include "offer/claim_keeper.h"
+#include "offer/claim_enforcers.h"
 
 #include <fmt/format.h>
 
@@ -27,22 +27,22 @@ config::Limits rules_of(const config::LimitTable& table, const ResourceOffer* re
 
 }  // namespace
 
-ClaimKeeper ClaimKeepers::of(const std::string& uuid) const {
+GpuEnforcers ClaimEnforcers::of(const std::string& uuid) const {
   const auto found = gpus.find(uuid);
-  return found == gpus.end() ? ClaimKeeper() : found->second;
+  return found == gpus.end() ? GpuEnforcers() : found->second;
 }
 
-bool ClaimKeepers::wants_hook() const {
+bool ClaimEnforcers::wants_hook() const {
   return std::ranges::any_of(gpus, [](const auto& one) { return one.second.hook; });
 }
 
-bool is_shared_as_prepared(const holdings::Holding& holding, const ClaimKeepers& keepers) {
-  return holding.mps == keepers.of(holding.device).mps;
+bool is_shared_as_prepared(const holdings::Holding& holding, const ClaimEnforcers& enforcers) {
+  return holding.mps == enforcers.of(holding.device).mps;
 }
 
-ClaimKeepers claim_keepers(const config::LimitTable& table, const gpu::Machine& machine,
-                           const Offer& wished) {
-  ClaimKeepers keepers;
+ClaimEnforcers claim_enforcers(const config::LimitTable& table, const gpu::Machine& machine,
+                               const Offer& wished) {
+  ClaimEnforcers enforcers;
   for (const auto& gpu : machine.gpus) {
     const auto& uuid = gpu.uuid.value;
     const auto* resource = resource_of(wished, uuid);
@@ -50,32 +50,32 @@ ClaimKeepers claim_keepers(const config::LimitTable& table, const gpu::Machine& 
     const bool by_mps = resource != nullptr && mps_gpus(*resource).contains(uuid);
     const auto why =
         rules.wants_kernel() ? kernel_objection(machine, device_of(gpu, {})) : std::string();
-    const ClaimKeeper keeper{
+    const GpuEnforcers on_gpu{
         .enforcer = choose_enforcer(rules, {.by_kernel = why.empty(), .by_mps = by_mps}),
         .mps = by_mps ? resource->name.value : std::string(),
         .turns = rules.policy == config::SharePolicy::kPriority,
         .hook = rules.runtime_hook};
     // Shares have no GPU that is in MIG mode.
-    if (keepers.instead.empty() && !why.empty() && !gpu.mig_enabled()) {
-      keepers.instead = fmt::format("memory of claims is kept by {}, not by kernel limits: {}",
-                                    described(keeper.enforcer), why);
+    if (enforcers.instead.empty() && !why.empty() && !gpu.mig_enabled()) {
+      enforcers.instead = fmt::format("memory of claims is kept by {}, not by kernel limits: {}",
+                                      described(on_gpu.enforcer), why);
     }
-    keepers.gpus.emplace(uuid, keeper);
+    enforcers.gpus.emplace(uuid, on_gpu);
   }
-  return keepers;
+  return enforcers;
 }
 
-GrantLimits enforced_by(GrantLimits limits, const ClaimKeepers& keepers, bool client) {
+GrantLimits enforced_by(GrantLimits limits, const ClaimEnforcers& enforcers, bool client) {
   for (auto& part : limits.devices) {
-    if (part.memory) part.enforcer = keepers.of(part.uuid).enforcer;
+    if (part.memory) part.enforcer = enforcers.of(part.uuid).enforcer;
     if (part.enforcer == MemoryEnforcer::kMps && !client) part.enforcer = MemoryEnforcer::kLimiter;
   }
   return limits;
 }
 
-bool computes_by_mps(const GrantLimits& limits, const ClaimKeepers& keepers, bool client) {
+bool computes_by_mps(const GrantLimits& limits, const ClaimEnforcers& enforcers, bool client) {
   return client && std::ranges::none_of(limits.devices, [&](const DeviceLimits& part) {
-           return keepers.of(part.uuid).turns;
+           return enforcers.of(part.uuid).turns;
          });
 }
 
@@ -85,9 +85,9 @@ GrantLimits side_by_side(GrantLimits limits) {
   return limits;
 }
 
-GrantLimits kept_by(GrantLimits limits, const ClaimKeepers& keepers, bool client) {
-  auto kept = enforced_by(std::move(limits), keepers, client);
-  return computes_by_mps(kept, keepers, client) ? side_by_side(std::move(kept)) : kept;
+GrantLimits kept_by(GrantLimits limits, const ClaimEnforcers& enforcers, bool client) {
+  auto kept = enforced_by(std::move(limits), enforcers, client);
+  return computes_by_mps(kept, enforcers, client) ? side_by_side(std::move(kept)) : kept;
 }
 
 }  // namespace tranche::offer

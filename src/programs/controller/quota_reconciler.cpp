@@ -1,4 +1,4 @@
-#include "controller/quota_keeper.h"
+#include "controller/quota_reconciler.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 
 #include "admission/quota/ledger.h"
 #include "config/programs/controller_options.h"
-#include "controller/shares.h"
+#include "controller/share_services.h"
 
 namespace tranche::controller {
 namespace {
@@ -29,7 +29,7 @@ Reduction names_a_class(const std::vector<std::string>& classes) {
 
 }  // namespace
 
-QuotaKeeper::QuotaKeeper(const WorkerContext& context, ShareBook& book, Options options)
+QuotaReconciler::QuotaReconciler(const WorkerContext& context, ShareBook& book, Options options)
     : context_(context),
       book_(book),
       options_(std::move(options)),
@@ -50,14 +50,14 @@ QuotaKeeper::QuotaKeeper(const WorkerContext& context, ShareBook& book, Options 
   queue_.begin();
 }
 
-QuotaKeeper::~QuotaKeeper() { queue_.stop(); }
+QuotaReconciler::~QuotaReconciler() { queue_.stop(); }
 
-std::optional<std::string> QuotaKeeper::trouble() const {
+std::optional<std::string> QuotaReconciler::trouble() const {
   if (const auto why = quotas_.trouble()) return why;
   return trouble_of({&claims_});
 }
 
-void QuotaKeeper::take_claim(const cluster::CacheChange& change) {
+void QuotaReconciler::take_claim(const cluster::CacheChange& change) {
   if (change.object.json.empty()) return;
   if (change.type == cluster::ChangeType::kDeleted) {
     const std::scoped_lock lock(mutex_);
@@ -66,8 +66,8 @@ void QuotaKeeper::take_claim(const cluster::CacheChange& change) {
   queue_.ask(change.object.key.ns);
 }
 
-Result<ShareBook::Holds> QuotaKeeper::settle(const std::string& ns, bool may_go,
-                                             const cluster::Call& call) {
+Result<ShareBook::Holds> QuotaReconciler::settle(const std::string& ns, bool may_go,
+                                                 const cluster::Call& call) {
   std::set<std::string> gone;
   {
     const std::scoped_lock lock(mutex_);
@@ -81,7 +81,7 @@ Result<ShareBook::Holds> QuotaKeeper::settle(const std::string& ns, bool may_go,
   return holds;
 }
 
-Result<WorkQueue::Next> QuotaKeeper::visit(const std::string& ns, const std::stop_token& stop) {
+Result<WorkQueue::Next> QuotaReconciler::visit(const std::string& ns, const std::stop_token& stop) {
   const auto now = context_.clock.now();
   const auto last = visited_.find(ns);
   if (last != visited_.end() && now - last->second < options_.spacing) return options_.spacing;
@@ -114,15 +114,15 @@ Result<WorkQueue::Next> QuotaKeeper::visit(const std::string& ns, const std::sto
   return options_.look;
 }
 
-std::optional<WorkerPlan> plan_quota_keeper(const config::ControllerOptions& options) {
+std::optional<WorkerPlan> plan_quota_reconciler(const config::ControllerOptions& options) {
   if (!options.webhook || !options.webhook->counts_shares) return std::nullopt;
   return WorkerPlan{
       .name = "quotas",
       .needs_leadership = true,
       .purposes = {"counting shares of GPUs against the quotas of namespaces"},
-      .start = [own = QuotaKeeper::Options{.classes = options.webhook->counted_classes}](
+      .start = [own = QuotaReconciler::Options{.classes = options.webhook->counted_classes}](
                    const WorkerContext& context) -> std::unique_ptr<Worker> {
-        return std::make_unique<QuotaKeeper>(context, context.shares->counting->book, own);
+        return std::make_unique<QuotaReconciler>(context, context.shares->counting->book, own);
       }};
 }
 

@@ -41,12 +41,12 @@
 
 namespace tranche::limit {
 
-struct Share {
+struct TimePolicy {
   std::uint32_t weight = 1;                 // > 0
   std::optional<std::uint32_t> permille{};  // cap; nullopt: none
   Priority priority = Priority::kNormal;
 
-  bool operator==(const Share&) const = default;
+  bool operator==(const TimePolicy&) const = default;
 };
 
 // A tenant's work at the time of a step.
@@ -68,7 +68,7 @@ struct Room {
   bool operator==(const Room&) const = default;
 };
 
-class Shares {
+class FairQueue {
  public:
   // The most that all tenants together have in flight. Long enough that the device does not run dry
   // between two steps, short enough to give a share back soon.
@@ -84,10 +84,10 @@ class Shares {
   // next to them: their work in flight does not count against it.
   static constexpr Ns kStarved = std::chrono::milliseconds(50);
 
-  explicit Shares(Ns start) : now_(start) {}
+  explicit FairQueue(Ns start) : now_(start) {}
 
   // Adds a tenant, or changes the share of an existing one. An existing tenant keeps its account.
-  void put(TenantId tenant, const Share& share);
+  void put(TenantId tenant, const TimePolicy& policy);
   void remove(TenantId tenant) { tenants_.erase(tenant); }
 
   // `tenant` used `time` of the device (limit/apportion.h).
@@ -107,7 +107,7 @@ class Shares {
 
  private:
   struct Tenant {
-    Share share;
+    TimePolicy policy;
     Ns charged{0};
     Ns budget{0};             // of the cap; bounds used() and room
     Ns counted{0};            // used() that virtual_time includes
@@ -124,15 +124,15 @@ class Shares {
     // Whether it holds off less urgent tenants.
     bool presses() const {
       const bool may_go = !is_spent() && debt == Ns{0};
-      return share.priority == Priority::kLatencyCritical && demand.presses &&
+      return policy.priority == Priority::kLatencyCritical && demand.presses &&
              (demand.outstanding > Ns{0} || (demand.waiting && may_go));
     }
     Ns in_flight() const { return closed || !active() ? left() : left() + demand.room; }
     double place() const {
-      return virtual_time + static_cast<double>(demand.room.count()) / share.weight;
+      return virtual_time + static_cast<double>(demand.room.count()) / policy.weight;
     }
     // Whether a capped tenant has used what its cap allows by now.
-    bool is_spent() const { return share.permille && used() >= budget; }
+    bool is_spent() const { return policy.permille && used() >= budget; }
     // Whether the work of others keeps it from the device, not its cap.
     bool is_held_back() const { return demand.waiting && demand.room == Ns{0} && !is_spent(); }
     Ns most_saved() const;
@@ -141,7 +141,7 @@ class Shares {
     // behind one that takes much longer than expected count in full here.
     bool is_overdrawn() const {
       const Ns in_all = charged + demand.ended + demand.outstanding;
-      return debt > Ns{0} || (share.permille && in_all - budget > kStarved);
+      return debt > Ns{0} || (policy.permille && in_all - budget > kStarved);
     }
   };
 

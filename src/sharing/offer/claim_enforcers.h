@@ -17,44 +17,44 @@ namespace tranche::offer {
 
 // The enforcers for one GPU. MIG instances have none: limits below the instance's size are enforced
 // by the limiter.
-struct ClaimKeeper {
+struct GpuEnforcers {
   MemoryEnforcer enforcer = MemoryEnforcer::kLimiter;  // of a memory limit
   // The resource whose MPS control daemon serves the GPU, now or soon; empty: MPS does not share
   // it.
   std::string mps = {};
   bool turns = false;  // the limiter shares the time even between MPS clients (`policy: priority`)
   bool hook = false;   // limited containers get the runtime's hook
-  bool operator==(const ClaimKeeper&) const = default;
+  bool operator==(const GpuEnforcers&) const = default;
 };
 
-struct ClaimKeepers {
-  std::map<std::string, ClaimKeeper> gpus;  // by UUID
+struct ClaimEnforcers {
+  std::map<std::string, GpuEnforcers> gpus;  // by UUID
   // For people: what enforces memory limits instead of the requested kernel limits, and why. Empty:
   // the kernel does, or it was not requested.
   std::string instead = {};
-  bool operator==(const ClaimKeepers&) const = default;
+  bool operator==(const ClaimEnforcers&) const = default;
 
   // The enforcers for a device; the limiter if it is not a GPU of the node.
-  ClaimKeeper of(const std::string& uuid) const;
+  GpuEnforcers of(const std::string& uuid) const;
   bool wants_hook() const;
 };
 
 // `wished`: the offer that the configuration asks for.
-ClaimKeepers claim_keepers(const config::LimitTable& table, const gpu::Machine& machine,
-                           const Offer& wished);
+ClaimEnforcers claim_enforcers(const config::LimitTable& table, const gpu::Machine& machine,
+                               const Offer& wished);
 
 // Whether the containers of a claim's holding were prepared for the sharing that its GPU has now.
-bool is_shared_as_prepared(const holdings::Holding& holding, const ClaimKeepers& keepers);
+bool is_shared_as_prepared(const holdings::Holding& holding, const ClaimEnforcers& enforcers);
 
 // The limits of a claim's share with the enforcers of memory. `client`: its containers are clients
 // of the MPS daemon that serves the device.
-GrantLimits enforced_by(GrantLimits limits, const ClaimKeepers& keepers, bool client);
+GrantLimits enforced_by(GrantLimits limits, const ClaimEnforcers& enforcers, bool client);
 // Whether MPS shares the compute of a client with these limits.
-bool computes_by_mps(const GrantLimits& limits, const ClaimKeepers& keepers, bool client);
+bool computes_by_mps(const GrantLimits& limits, const ClaimEnforcers& enforcers, bool client);
 // Leaves the compute to MPS, because the limiter's turns would undo it. With the highest priority
 // and no cap, no container waits for another.
 GrantLimits side_by_side(GrantLimits limits);
 // Applies all of these: the limits as passed to the limiter.
-GrantLimits kept_by(GrantLimits limits, const ClaimKeepers& keepers, bool client);
+GrantLimits kept_by(GrantLimits limits, const ClaimEnforcers& enforcers, bool client);
 
 }  // namespace tranche::offer

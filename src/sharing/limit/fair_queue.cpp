@@ -1,29 +1,29 @@
-#include "limit/shares.h"
+#include "limit/fair_queue.h"
 
 #include <algorithm>
 #include <limits>
 
 namespace tranche::limit {
 
-void Shares::put(TenantId tenant, const Share& share) {
+void FairQueue::put(TenantId tenant, const TimePolicy& policy) {
   const auto [entry, is_new] = tenants_.try_emplace(tenant);
-  entry->second.share = share;
+  entry->second.policy = policy;
   if (is_new) join_the_queue(entry->second);
 }
 
-void Shares::charge(TenantId tenant, Ns time) {
+void FairQueue::charge(TenantId tenant, Ns time) {
   if (const auto entry = tenants_.find(tenant); entry != tenants_.end()) {
     entry->second.charged += time;
   }
 }
 
-void Shares::owe(TenantId tenant, Ns time) {
+void FairQueue::owe(TenantId tenant, Ns time) {
   charge(tenant, time);
   const auto entry = tenants_.find(tenant);
-  if (entry != tenants_.end() && !entry->second.share.permille) entry->second.debt += time;
+  if (entry != tenants_.end() && !entry->second.policy.permille) entry->second.debt += time;
 }
 
-const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands, Ns progress) {
+const ByTenant<Room>& FairQueue::step(Ns now, const ByTenant<Demand>& demands, Ns progress) {
   const Ns elapsed = std::max(now - now_, Ns{0});
   now_ = std::max(now, now_);
   progress_ = std::clamp(progress, Ns{0}, kHorizon - kQuantum);
@@ -31,7 +31,7 @@ const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands, Ns p
   for (auto& [id, tenant] : tenants_) {
     const auto demand = demands.find(id);
     count(tenant, demand == demands.end() ? Demand{} : demand->second);
-    latency_critical_here_ |= tenant.share.priority == Priority::kLatencyCritical;
+    latency_critical_here_ |= tenant.policy.priority == Priority::kLatencyCritical;
   }
   feed_the_idle();
   fill_budgets(elapsed);
@@ -49,17 +49,18 @@ const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands, Ns p
   return rooms_;
 }
 
-void Shares::count(Tenant& tenant, const Demand& demand) {
+void FairQueue::count(Tenant& tenant, const Demand& demand) {
   const bool was_active = tenant.active();
   tenant.demand = demand;
   const Ns used = tenant.used();
-  tenant.virtual_time += static_cast<double>((used - tenant.counted).count()) / tenant.share.weight;
+  tenant.virtual_time +=
+      static_cast<double>((used - tenant.counted).count()) / tenant.policy.weight;
   tenant.counted = used;
   if (!was_active && tenant.active()) join_the_queue(tenant);
 }
 
 // A tenant that wants nothing while there is room does not starve.
-void Shares::feed_the_idle() {
+void FairQueue::feed_the_idle() {
   Ns in_flight{0};
   for (const auto& [id, tenant] : tenants_) {
     if (!is_open(tenant) && !tenant.is_overdrawn()) in_flight += tenant.in_flight();
@@ -72,7 +73,7 @@ void Shares::feed_the_idle() {
 
 // Idle time earns nothing: a tenant that comes back is placed no earlier than the first of those
 // that stayed.
-void Shares::join_the_queue(Tenant& tenant) const {
+void FairQueue::join_the_queue(Tenant& tenant) const {
   double first = std::numeric_limits<double>::infinity();
   for (const auto& [id, other] : tenants_) {
     if (&other != &tenant && other.active()) first = std::min(first, other.virtual_time);
@@ -83,38 +84,38 @@ void Shares::join_the_queue(Tenant& tenant) const {
 }
 
 // What was saved while others held it back stays until it is used, as long as the tenant works.
-Ns Shares::Tenant::most_saved() const {
+Ns FairQueue::Tenant::most_saved() const {
   if (!active()) return kBurst;
   return is_held_back() ? kStarved : std::clamp(budget - used(), kBurst, kStarved);
 }
 
-void Shares::fill_budgets(Ns elapsed) {
+void FairQueue::fill_budgets(Ns elapsed) {
   for (auto& [id, tenant] : tenants_) {
-    if (!tenant.share.permille) continue;
+    if (!tenant.policy.permille) continue;
     const Ns most = tenant.most_saved();
-    tenant.budget += elapsed * *tenant.share.permille / 1000;
+    tenant.budget += elapsed * *tenant.policy.permille / 1000;
     tenant.budget = std::min(tenant.budget, tenant.used() + most);
   }
 }
 
 // A debt is paid off by the part of the time that the tenant's weight would have had. There is no
 // debt on a device that no one else wants.
-void Shares::pay_debts(Ns elapsed) {
+void FairQueue::pay_debts(Ns elapsed) {
   for (auto& [id, tenant] : tenants_) {
     if (tenant.debt == Ns{0}) continue;
     std::uint64_t others = 0;
     for (const auto& [other_id, other] : tenants_) {
-      if (&other != &tenant && other.active()) others += other.share.weight;
+      if (&other != &tenant && other.active()) others += other.policy.weight;
     }
-    const double part = static_cast<double>(tenant.share.weight) /
-                        static_cast<double>(tenant.share.weight + others);
+    const double part = static_cast<double>(tenant.policy.weight) /
+                        static_cast<double>(tenant.policy.weight + others);
     const Ns paid{static_cast<std::int64_t>(static_cast<double>(elapsed.count()) * part)};
     tenant.debt = others == 0 ? Ns{0} : std::max(tenant.debt - paid, Ns{0});
   }
 }
 
 // Whatever was granted before, and whatever the tenant says that it has asked for.
-void Shares::close_the_overdrawn() {
+void FairQueue::close_the_overdrawn() {
   for (auto& [id, tenant] : tenants_) {
     if (tenant.is_spent() || tenant.debt > Ns{0}) tenant.closed = true;
   }
@@ -122,7 +123,7 @@ void Shares::close_the_overdrawn() {
 
 // Closes tenants that are far ahead of a waiting, at least as urgent one that got nothing: by more
 // than launches of different lengths explain.
-void Shares::take_back() {
+void FairQueue::take_back() {
   const auto waits_in_vain = [&](const Tenant& tenant) {
     return tenant.demand.waiting && tenant.demand.room == Ns{0} && !tenant.closed &&
            !is_open(tenant);
@@ -134,19 +135,19 @@ void Shares::take_back() {
   }
   if (first == nullptr) return;
   for (auto& [id, tenant] : tenants_) {
-    if (is_open(tenant) || tenant.share.priority < first->share.priority) continue;
-    const double ahead = (tenant.virtual_time - first->virtual_time) * tenant.share.weight;
+    if (is_open(tenant) || tenant.policy.priority < first->policy.priority) continue;
+    const double ahead = (tenant.virtual_time - first->virtual_time) * tenant.policy.weight;
     if (ahead > static_cast<double>(kStarved.count())) tenant.closed = true;
   }
 }
 
 // Closes best-effort tenants, except the one that has the turn.
-void Shares::give_turns() {
+void FairQueue::give_turns() {
   const auto holder = tenants_.find(turn_);
   const bool goes_on = now_ < turn_ends_ && holder != tenants_.end() && holder->second.active();
   const Tenant* first = nullptr;
   for (auto& [id, tenant] : tenants_) {
-    tenant.closed = latency_critical_here_ && tenant.share.priority == Priority::kBestEffort;
+    tenant.closed = latency_critical_here_ && tenant.policy.priority == Priority::kBestEffort;
     if (!tenant.closed || goes_on || !tenant.active() || tenant.is_spent()) continue;
     if (first != nullptr && tenant.virtual_time >= first->virtual_time) continue;
     first = &tenant;
@@ -159,15 +160,15 @@ void Shares::give_turns() {
 }
 
 // Whether the tenant need not be held back: it is alone on the device, or latency-critical.
-bool Shares::is_open(const Tenant& tenant) const {
-  if (tenant.share.permille) return false;
-  return tenants_.size() == 1 || tenant.share.priority == Priority::kLatencyCritical;
+bool FairQueue::is_open(const Tenant& tenant) const {
+  if (tenant.policy.permille) return false;
+  return tenants_.size() == 1 || tenant.policy.priority == Priority::kLatencyCritical;
 }
 
 // Returns the first of the tenants at work, if the others' reported work in flight has kept it from
 // the device for kStarved. Then what those after it have in flight does not count, whether their
 // reports are true or not: they are ahead of their shares already. nullptr: none.
-Shares::Tenant* Shares::starving() {
+FairQueue::Tenant* FairQueue::starving() {
   if (pressing()) return nullptr;
   // A tenant that reports work and has not asked for long works without permission.
   const auto is_unasked = [&](const Tenant& tenant) {
@@ -179,7 +180,7 @@ Shares::Tenant* Shares::starving() {
     if (first == nullptr || tenant.virtual_time < first->virtual_time) first = &tenant;
   }
   if (first == nullptr || !first->demand.waiting || now_ - first->fed < kStarved) return nullptr;
-  if (first->share.permille && first->used() + first->demand.room >= first->budget) return nullptr;
+  if (first->policy.permille && first->used() + first->demand.room >= first->budget) return nullptr;
   Ns in_flight{0};
   for (const auto& [id, tenant] : tenants_) {
     const bool is_before = tenant.virtual_time <= first->virtual_time && !is_unasked(tenant);
@@ -190,21 +191,21 @@ Shares::Tenant* Shares::starving() {
 
 // Returns the tenant that gets the next quantum: the first one of the highest priority that may
 // have more in flight. nullptr: none.
-Shares::Tenant* Shares::next() {
+FairQueue::Tenant* FairQueue::next() {
   Ns in_flight{0};  // of this class and those above it
   for (const Priority priority :
        {Priority::kLatencyCritical, Priority::kNormal, Priority::kBestEffort}) {
     for (const auto& [id, tenant] : tenants_) {
-      const bool counts = tenant.share.priority == priority && !is_open(tenant);
+      const bool counts = tenant.policy.priority == priority && !is_open(tenant);
       if (counts && !tenant.is_overdrawn()) in_flight += tenant.in_flight();
     }
     if (in_flight - progress_ >= kHorizon) return starving();
     if (priority == Priority::kNormal && pressing() && in_flight >= kInFlight) continue;
     Tenant* first = nullptr;
     for (auto& [id, tenant] : tenants_) {
-      if (tenant.share.priority != priority || !tenant.demand.waiting) continue;
+      if (tenant.policy.priority != priority || !tenant.demand.waiting) continue;
       if (tenant.closed || is_open(tenant)) continue;
-      if (tenant.share.permille && tenant.used() + tenant.demand.room >= tenant.budget) continue;
+      if (tenant.policy.permille && tenant.used() + tenant.demand.room >= tenant.budget) continue;
       if (first == nullptr || tenant.place() < first->place()) first = &tenant;
     }
     if (first != nullptr) {
@@ -215,12 +216,12 @@ Shares::Tenant* Shares::next() {
   return nullptr;
 }
 
-Room Shares::room_of(const Tenant& tenant) const {
+Room FairQueue::room_of(const Tenant& tenant) const {
   Room room{.closed = tenant.closed};
   if (!is_open(tenant)) room.room = tenant.demand.room;
-  const bool is_held_back = tenant.share.priority == Priority::kBestEffort ? latency_critical_here_
-                            : tenant.share.priority == Priority::kNormal   ? pressing()
-                                                                           : false;
+  const bool is_held_back = tenant.policy.priority == Priority::kBestEffort ? latency_critical_here_
+                            : tenant.policy.priority == Priority::kNormal   ? pressing()
+                                                                            : false;
   if (is_held_back) room.in_flight = kInFlight;
   return room;
 }
