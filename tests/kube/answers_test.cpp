@@ -48,7 +48,7 @@ TEST_F(AnswersTest, OneConnectionServesManyCalls) {
 }
 
 // HTTP/2 is tested with a real API server (tests/e2e/test_takeover.py); the stub has none.
-TEST_F(AnswersTest, WhatTheServerSpeaksIsToldOnce) {
+TEST_F(AnswersTest, TheProtocolIsLoggedOnce) {
   LogRecorder log;
   const auto client = open(server_.credentials(), {.log = &log.log()});
   EXPECT_EQ(log.count("answers over"), 0);
@@ -276,7 +276,7 @@ TEST_F(AnswersTest, AStopRequestEndsTheWaitBetweenAttempts) {
                             {.deadline = std::chrono::hours(1), .stop = source.get_token()}));
 }
 
-TEST_F(AnswersTest, WhatIsNoObjectIsRefused) {
+TEST_F(AnswersTest, ANonObjectIsRefused) {
   const struct {
     const char* name;
     Answer answer;
@@ -383,7 +383,7 @@ TEST_F(AnswersTest, SeveralThreadsAtOnce) {
 }
 
 // The caller waits for a disruption budget, for seconds or for hours.
-TEST_F(AnswersTest, AnEvictionIsAskedForOnce) {
+TEST_F(AnswersTest, AnEvictionIsRequestedOnce) {
   server_.answer({.status = 429,
                   .body = R"({"kind":"Status","message":"Cannot evict pod as it would violate the )"
                           R"(pod's disruption budget.","reason":"TooManyRequests","details":)"

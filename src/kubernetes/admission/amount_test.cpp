@@ -50,7 +50,7 @@ TEST(Amount, ReadsFractionsAndWholeNumbers) {
   }
 }
 
-TEST(Amount, SaysWhatToWriteInstead) {
+TEST(Amount, ErrorsSayWhatToWriteInstead) {
   struct Case {
     const char* name;
     const char* json;

@@ -44,7 +44,7 @@ TEST(ClaimTemplate, HasASubrequestForEachModel) {
   EXPECT_EQ(made({kHalf}, mixed()), expected);
 }
 
-TEST(ClaimTemplate, KeepsItsFormWithOneModel) {
+TEST(ClaimTemplate, HasTheSameFormWithOneModel) {
   const auto request = made({kHalf}, {.dra_models = {mixed().dra_models[0]},
                                       .replicas = {}})["spec"]["spec"]["devices"]["requests"][0];
   EXPECT_EQ(request["firstAvailable"].size(), 1U);
@@ -58,7 +58,7 @@ TEST(ClaimTemplate, AsksBytesOfAnyModel) {
      "capacity": {"requests": {"memory": "12288Mi", "compute": "40"}}}]}]})"));
 }
 
-TEST(ClaimTemplate, PutsSeveralOnOneGpu) {
+TEST(ClaimTemplate, PlacesSeveralSharesOnOneGpu) {
   const auto whole = made({kHalf, kQuarter}, mixed(), {.driver = "gpu.example.com"});
   EXPECT_EQ(whole["metadata"]["name"], "tranche-gpu-together-50-25");
   const auto devices = whole["spec"]["spec"]["devices"];
@@ -109,7 +109,7 @@ TEST(ClaimTemplate, RefusesWhatTheFleetCannotGive) {
   }
 }
 
-TEST(ClaimTemplate, TakesTheSmallerOfTwoModelsOfOneName) {
+TEST(ClaimTemplate, UsesTheSmallerOfTwoModelsOfOneName) {
   auto fleet = mixed();
   fleet.dra_models.push_back({"NVIDIA L20", Bytes::from_mib(40000)});
   const auto alternatives =

@@ -35,7 +35,7 @@ TEST(FleetOf, ModelsOfOurDriverSmallOnesFirst) {
 
 // A model's least amounts count, and an agent that does not publish the total has no more than
 // that.
-TEST(FleetOf, WhatAModelHasTogetherWithWhatItsDriverKeeps) {
+TEST(FleetOf, TotalMemoryIncludesTheDrivers) {
   const auto with_total = [](const std::string& product, std::uint64_t mib, std::int64_t total) {
     auto made = device(product, mib);
     made.attributes["tranche.dev/totalMemory"] = total;
@@ -51,7 +51,7 @@ TEST(FleetOf, WhatAModelHasTogetherWithWhatItsDriverKeeps) {
   EXPECT_EQ(total_of({with_total("L20", 45476, -1)}), Bytes());
 }
 
-TEST(FleetOf, ADeviceThatDoesNotSayWhatItIsCountsAsNone) {
+TEST(FleetOf, ADeviceWithoutAttributesDoesNotCount) {
   auto nameless = device("", 100);
   auto without_memory = device("A", 100);
   without_memory.capacity.clear();
@@ -60,7 +60,7 @@ TEST(FleetOf, ADeviceThatDoesNotSayWhatItIsCountsAsNone) {
   EXPECT_THAT(models_of({slice({nameless, without_memory, numbered})}, kDriver), IsEmpty());
 }
 
-TEST(FleetOf, GpusThatAreGivenOutWholeAlone) {
+TEST(FleetOf, GpusAllocatedOnlyWhole) {
   auto whole = device("NVIDIA L20", 46068, false);
   whole.attributes["type"] = std::string("gpu");
   auto shared = device("NVIDIA L20", 46068);

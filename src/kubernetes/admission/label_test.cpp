@@ -6,7 +6,7 @@
 namespace tranche::admission::label_test {
 namespace {
 
-TEST(DnsLabel, KeepsWhatIsOne) {
+TEST(DnsLabel, KeepsALabel) {
   EXPECT_EQ(dns_label("tranche-gpu-main"), "tranche-gpu-main");
   EXPECT_EQ(dns_label("A  b_c-"), "a-b-c");
   const auto one = dns_label(std::string(70, 'a') + "1");

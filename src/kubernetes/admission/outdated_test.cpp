@@ -45,7 +45,7 @@ bool untouched(const json& claim) {
 
 const std::vector<Share> kHalf = {{.memory = {}, .percent = 50}};
 
-TEST(Outdated, IsAClaimWithoutAModelThatTheClusterHas) {
+TEST(Outdated, IsAClaimThatLacksAModelOfTheCluster) {
   const std::vector<Share> together = {{.memory = {}, .percent = 50},
                                        {.memory = {}, .percent = 25}};
   const std::vector<Share> bytes = {{.memory = Bytes::from_mib(12288), .percent = 50}};
@@ -74,7 +74,7 @@ TEST(Outdated, IsAClaimWithoutAModelThatTheClusterHas) {
   }
 }
 
-TEST(Outdated, QuantitiesAreComparedAndNotTheirText) {
+TEST(Outdated, QuantitiesAreComparedByValue) {
   auto claim = claim_from(made({kL20}, kHalf));
   auto& amounts =
       claim["spec"]["devices"]["requests"][0]["firstAvailable"][0]["capacity"]["requests"];
@@ -89,7 +89,7 @@ TEST(Outdated, WhatCannotBeReadIsLeftAlone) {
   }
 }
 
-TEST(Untouched, IsAClaimThatNobodyHas) {
+TEST(Untouched, IsAnUnusedClaim) {
   const auto claim = claim_from(made({kL20}, kHalf));
   EXPECT_TRUE(untouched(claim));
   const std::pair<const char*, json> patches[] = {

@@ -14,7 +14,7 @@ std::string difference(const std::string& now, const std::string& wanted) {
   return operations.text();
 }
 
-TEST(Patch, SaysWhatDiffersAndNoMore) {
+TEST(Patch, HasOnlyTheDifferences) {
   struct Case {
     const char* name;
     const char* now;

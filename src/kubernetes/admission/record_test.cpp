@@ -16,7 +16,7 @@ TEST(Record, IsReadBack) {
   EXPECT_EQ(parse_records(to_text(records)), records);
 }
 
-TEST(Record, IsNotBelievedBlindly) {
+TEST(Record, IsNotTrusted) {
   struct Case {
     const char* name;
     std::string text;

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Replica, IsTheSmallestThatIsLargeEnough) {
+TEST(Replica, IsTheSmallestSufficientOne) {
   const Fleet fleet{.dra_models = {},
                     .replicas = {{"nvidia.com/gpu.big", 500, true},
                                  {"nvidia.com/gpu", 250, false},
@@ -43,7 +43,7 @@ TEST(Replica, IsTheSmallestThatIsLargeEnough) {
   }
 }
 
-TEST(Replica, SaysThatNothingHoldsTheContainerToItsPart) {
+TEST(Replica, WarnsThatThePartIsNotEnforced) {
   const Fleet fleet{.dra_models = {}, .replicas = {{"nvidia.com/gpu", 500, false}}};
   EXPECT_THAT(choose_replica("c", {.memory = {}, .percent = 50}, fleet)->warnings,
               ElementsAre(HasSubstr("nothing holds containers with nvidia.com/gpu to their part")));

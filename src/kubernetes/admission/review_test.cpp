@@ -58,7 +58,7 @@ struct NoReview {
   const char* said;
 };
 
-TEST(Review, IsRefusedWhereItIsNone) {
+TEST(Review, IsRefusedIfMalformed) {
   auto without_uid = review({});
   without_uid["request"].erase("uid");
   auto long_uid = review({});
@@ -98,7 +98,7 @@ TEST(Review, OfAFractionIsRewritten) {
   EXPECT_FALSE(answer.contains("warnings"));
 }
 
-TEST(Review, OfWhatIsNoConcernOfOursIsLeftAlone) {
+TEST(Review, OfOtherObjectsIsAllowedUnchanged) {
   const auto asks = pod({container("main", "0.5")});
   auto labelled = asks;
   labelled["metadata"]["labels"]["a"] = "b";
@@ -138,7 +138,7 @@ TEST(Review, OfAnUpdateKnowsTheObjectBefore) {
   EXPECT_FALSE(spec.contains("resourceClaims")) << spec;
 }
 
-TEST(Review, RefusalsHaveTheStatusThatFits) {
+TEST(Review, RefusalsHaveMatchingStatus) {
   const struct {
     Code code;
     int status;
@@ -166,7 +166,7 @@ TEST(Review, WarningsAreFewAndShort) {
   EXPECT_EQ(warnings[0].get<std::string>().size(), 256U);
 }
 
-TEST(Review, ThatCannotBeMetSaysWhy) {
+TEST(Review, ThatCannotBeMetHasAReason) {
   const auto result = judged(review(pod({container("main", "0.5")})), Fleet{});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kFailedPrecondition);

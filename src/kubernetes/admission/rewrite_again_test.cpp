@@ -69,14 +69,14 @@ TEST(RewriteAgain, ChangesNothing) {
   }
 }
 
-TEST(RewriteAgain, TellsTheTemplatesOfAPodThatWasRewrittenBefore) {
+TEST(RewriteAgain, ReturnsTheTemplatesOfARewrittenPod) {
   const auto again = rewritten(admitted(two_halves(), dra_fleet()), dra_fleet());
   ASSERT_EQ(again->templates.size(), 2U);
   EXPECT_EQ(again->templates[0].name, "tranche-gpu-50");
   EXPECT_EQ(again->templates[1].name, "tranche-gpu-25");
 }
 
-TEST(RewriteAgain, AnotherFractionIsAnotherTemplate) {
+TEST(RewriteAgain, AnotherFractionGivesAnotherTemplate) {
   const auto live = created(deployment(pod({container("a", 0.5)})), dra_fleet());
   const auto after = applied_again(live, deployment(pod({container("a", 0.25)})), dra_fleet());
   const auto fresh = created(deployment(pod({container("a", 0.25)})), dra_fleet());
@@ -85,7 +85,7 @@ TEST(RewriteAgain, AnotherFractionIsAnotherTemplate) {
     {"name": "tranche-gpu-a", "resourceClaimTemplateName": "tranche-gpu-25"}])"));
 }
 
-TEST(RewriteAgain, WhatIsTakenOutOfTheManifestGoes) {
+TEST(RewriteAgain, FractionsRemovedFromTheManifestAreRemoved) {
   struct Case {
     const char* name;
     Fleet fleet;
@@ -134,7 +134,7 @@ TEST(RewriteAgain, WhatIsTakenOutOfTheManifestGoes) {
   }
 }
 
-TEST(RewriteAgain, AnEditedFractionIsNoneThatWasTakenOut) {
+TEST(RewriteAgain, AnEditedFractionIsNotARemovedOne) {
   // Applied without a fraction, then edited to have one: kubectl's annotation never has it.
   const auto bare = deployment(pod({json{{"name", "a"}}}));
   auto live = with_last_applied(bare, bare);
@@ -191,7 +191,7 @@ TEST(RewriteAgain, FollowsTheFleetWhenTheManifestIsAppliedAgain) {
   }
 }
 
-TEST(RewriteAgain, WhatCannotChangeKeepsWhatItHas) {
+TEST(RewriteAgain, ImmutableObjectsKeepTheirClaims) {
   auto job = deployment(two_halves());
   job["apiVersion"] = "batch/v1";
   job["kind"] = "Job";
@@ -205,7 +205,7 @@ TEST(RewriteAgain, WhatCannotChangeKeepsWhatItHas) {
   }
 }
 
-TEST(RewriteAgain, SaysThatAClaimFindsNoGpu) {
+TEST(RewriteAgain, WarnsThatAClaimFindsNoGpu) {
   const auto again = rewritten(admitted(two_halves(), dra_fleet()), replica_fleet());
   EXPECT_EQ(again->patch, "[]");
   EXPECT_THAT(again->templates, IsEmpty());
@@ -233,7 +233,7 @@ TEST(RewriteAgain, FindsItsClaimWithoutTheRecordAlsoForAnotherShare) {
     {"name": "tranche-gpu-b", "resourceClaimTemplateName": "tranche-gpu-75"}])"));
 }
 
-TEST(RewriteAgain, RequestsThatAReplicaLeftBehindGoToo) {
+TEST(RewriteAgain, LeftoverReplicaRequestsAreRemoved) {
   auto live = admitted(deployment(pod({container("a", 0.5)})), whole_name_fleet());
   auto& spec = live["spec"]["template"]["spec"];
   spec["containers"][0]["resources"].erase("limits");

@@ -71,7 +71,7 @@ TEST(Rewrite, ExclusivePodOfTheScenarioIsLeftAlone) {
   }
 }
 
-TEST(Rewrite, KeepsWhatElseStandsInTheContainer) {
+TEST(Rewrite, KeepsTheRestOfTheContainer) {
   auto object = pod({container("main", "500m")});
   auto& resources = object["spec"]["containers"][0]["resources"];
   resources["limits"]["cpu"] = "2";
@@ -118,7 +118,7 @@ TEST(Rewrite, FindsThePodTemplateOfEachKind) {
   }
 }
 
-TEST(Rewrite, KnowsNoOtherKinds) {
+TEST(Rewrite, RefusesOtherKinds) {
   for (const auto& [version, kind] :
        std::vector<std::pair<std::string, std::string>>{{"v1", "Service"},
                                                         {"batch.volcano.sh/v1alpha1", "Job"},
@@ -151,7 +151,7 @@ TEST(Rewrite, EachContainerHasAClaimOfItsOwn) {
               ElementsAre("tranche-gpu-50", "tranche-gpu-10", "tranche-gpu-25"));
 }
 
-TEST(Rewrite, NamesOfClaimsAreLabelsThatNobodyHas) {
+TEST(Rewrite, NamesOfClaimsAreUnusedLabels) {
   const std::string long_name(63, 'x');
   auto object = pod({container("main", 0.5), container(long_name, 0.5)});
   object["spec"]["resourceClaims"] = {
@@ -179,7 +179,7 @@ TEST(Rewrite, OneGpuForAllByAnnotation) {
             json::parse(R"([{"name": "tranche-gpu", "request": "gpu-1"}])"));
 }
 
-TEST(Rewrite, TogetherWithNobodyIsAlone) {
+TEST(Rewrite, TogetherWithOneContainer) {
   auto object = pod({container("a", 0.5), container("whole", 1)});
   object["metadata"]["annotations"]["tranche.dev/gpu-together"] = "true";
   EXPECT_EQ(admitted(object, dra_fleet())["spec"]["resourceClaims"], json::parse(R"([
@@ -196,7 +196,7 @@ TEST(Rewrite, BytesByAnnotation) {
             R"({"a":{"gpu":"1","claim":"tranche-gpu-a"}})");
 }
 
-TEST(Rewrite, ReplicasWhereNoNodeHasClaims) {
+TEST(Rewrite, ReplicasIfNoNodeHasClaims) {
   auto object = pod({container("a", 0.5), container("b", 0.2)});
   object["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = 0.5;
   const auto result = rewritten(object, replica_fleet());

@@ -40,7 +40,7 @@ TEST(ReadAsk, TakesLimitsAndEqualRequests) {
   }
 }
 
-TEST(ReadAsk, RefusesWhatKubernetesWouldNotTake) {
+TEST(ReadAsk, RefusesWhatKubernetesWouldRefuse) {
   struct Case {
     const char* name;
     const char* json;
@@ -64,7 +64,7 @@ TEST(ReadAsk, RefusesWhatKubernetesWouldNotTake) {
   }
 }
 
-TEST(ReadAsk, PassesOverTheReplicaOfAnEarlierRewrite) {
+TEST(ReadAsk, IgnoresTheReplicaOfAnEarlierRewrite) {
   constexpr auto* kJson = R"({"limits":{"nvidia.com/gpu":0.5},"requests":{"nvidia.com/gpu":"1"}})";
   EXPECT_FALSE(ask_of(kJson));
   EXPECT_EQ(ask_of(kJson, true)->amount, Amount{.hundredths = 50});
@@ -118,7 +118,7 @@ TEST(SharesOf, FollowsFractionsAndAnnotations) {
   }
 }
 
-TEST(SharesOf, SaysWhatIsWrongWithAnAnnotation) {
+TEST(SharesOf, ReportsWhatIsWrongWithAnAnnotation) {
   struct Case {
     const char* name;
     std::vector<Ask> asks;

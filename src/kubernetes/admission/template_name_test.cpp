@@ -36,7 +36,7 @@ TEST(TemplateName, IsReadBack) {
   }
 }
 
-TEST(TemplateName, OthersAreNotOurs) {
+TEST(TemplateName, OtherNamesAreNotOurs) {
   for (const auto* name : {"",
                            "tranche-gpu",
                            "tranche-gpu-",

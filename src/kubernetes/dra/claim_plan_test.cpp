@@ -110,7 +110,7 @@ TEST(ClaimPlan, AWholeGpuIsStartedWithTheLimiterWhereItsResourceHasLimits) {
 }
 
 // All of the memory and a part of the time, or vice versa.
-TEST(ClaimPlan, WhatIsAllIsNotLimited) {
+TEST(ClaimPlan, TheWholeIsNotLimited) {
   const auto machine = test::machine_of({test::l20(0)});
   const auto time = plan_claim(claim_of({share("gpu-0", 46068, 30)}), machine, kFacts).value();
   EXPECT_FALSE(time.devices[0].limits->devices[0].memory);
@@ -120,7 +120,7 @@ TEST(ClaimPlan, WhatIsAllIsNotLimited) {
   EXPECT_FALSE(memory.devices[0].limits->devices[0].permille);
 }
 
-TEST(ClaimPlan, InstancesAreFoundAndOthersLeftOut) {
+TEST(ClaimPlan, InstancesAreFoundAndOtherDriversDevicesOmitted) {
   const auto machine =
       test::machine_of({test::a100_40gb(0).mig({"1g.5gb", "2g.10gb"}), test::l20(1)});
   auto foreign = allocated("gpu-1");
@@ -151,7 +151,7 @@ PlanFacts cut_facts(const gpu::Machine& machine) {
 const std::string kSmall = "gpu-0-mig-1g10gb-19-3";
 const std::string kLarge = "gpu-0-mig-3g40gb-9-0";
 
-TEST(ClaimPlan, APlaceIsPlannedWhereInstancesAreMade) {
+TEST(ClaimPlan, APlaceIsPlannedWhereInstancesAreCreated) {
   const auto machine = cut_machine();
   const auto facts = cut_facts(machine);
   auto plan = plan_claim(claim_of({allocated(kSmall)}), machine, facts);
@@ -166,7 +166,7 @@ TEST(ClaimPlan, APlaceIsPlannedWhereInstancesAreMade) {
   EXPECT_THAT(other.error().message(), HasSubstr("no instances are made for claims on this GPU"));
 }
 
-TEST(ClaimPlan, LimitsOfAPlaceAreOfItsInstanceOnceItIsMade) {
+TEST(ClaimPlan, LimitsOfAPlaceAreItsInstancesOnceCreated) {
   const auto machine = cut_machine();
   auto claim = claim_of({allocated(kSmall)});
   claim.configs = {{false, {}, "gpu.nvidia.com", R"({"apiVersion": "resource.nvidia.com/v1beta1",
@@ -235,7 +235,7 @@ std::string pinned(const std::string& memory) {
 }
 
 // A claim's author never gets more than the scheduler counted.
-TEST(ClaimPlan, AConfigurationThatAsksForMoreThanTheShareIsRefused) {
+TEST(ClaimPlan, AConfigurationBeyondTheShareIsRefused) {
   const auto machine = test::machine_of({test::l20(0)});
   auto claim = claim_of({share("gpu-0", 23034, 50)});
   const struct {
@@ -336,7 +336,7 @@ TEST(ClaimConflicts, AWholeDeviceBelongsToOneClaim) {
   EXPECT_TRUE(check_conflicts(whole, {monitor}, machine));
 }
 
-TEST(ClaimConflicts, APlaceIsOnItsGpuAndBesideOtherPlaces) {
+TEST(ClaimConflicts, APlaceIsOnItsGpuAndNextToOtherPlaces) {
   const auto machine = cut_machine();
   const auto facts = cut_facts(machine);
   const auto claim = [&](const std::string& uid, const AllocatedDevice& device) {
@@ -369,7 +369,7 @@ TEST(ClaimConflicts, TwoSharesInOneClaimCountTogether) {
       check_conflicts(two, {prepared("b", machine, {share("gpu-0", 23035, 50)})}, machine));
 }
 
-TEST(ClaimPlan, WhatMpsIsToServeIsPreparedWhileItDoes) {
+TEST(ClaimPlan, MpsDevicesArePreparedOnlyWhileMpsServes) {
   const auto machine = test::machine_of({test::l20(0), test::l20(1)});
   auto facts = kFacts;
   facts.mps = {{test::gpu_uuid(0), "nvidia.com/gpu"}};

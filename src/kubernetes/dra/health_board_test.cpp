@@ -9,7 +9,7 @@ using std::chrono::seconds;
 
 const std::chrono::steady_clock::time_point kStart{seconds(1000)};
 
-TEST(HealthBoard, GoesUnaskedWhereKubeletTakesTheDriverAndNeverAsks) {
+TEST(HealthBoard, GoesUnaskedIfKubeletNeverRequestsTheStream) {
   HealthBoard board;
   EXPECT_FALSE(board.goes_unasked(kStart + seconds(3600))) << "it has not taken the driver";
   board.note_taken(kStart);

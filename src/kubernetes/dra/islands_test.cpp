@@ -46,14 +46,14 @@ TEST(Islands, AnNvSwitchJoinsAllThatHaveALinkToIt) {
       << "the links of GPU 1 are down";
 }
 
-TEST(Islands, LinksToASwitchThatNobodyElseHasJoinNobody) {
+TEST(Islands, LinksToAnUnsharedSwitchJoinNobody) {
   const auto machine = machine_of(2);
   auto links = unlinked(machine);
   links.topology.set_switch_links(1, 12);
   EXPECT_THAT(islands(machine, &links), ElementsAre("", ""));
 }
 
-TEST(Islands, AFabricSaysItBetter) {
+TEST(Islands, AFabricTakesPrecedence) {
   auto machine = machine_of(2);
   for (auto& gpu : machine.gpus) gpu.fabric = gpu::Fabric{.cluster_uuid = "c", .clique_id = 7};
   auto links = unlinked(machine);
@@ -62,7 +62,7 @@ TEST(Islands, AFabricSaysItBetter) {
   EXPECT_THAT(islands(machine, nullptr), ElementsAre("c.7", "c.7"));
 }
 
-TEST(Islands, NoneIsKnownBeforeTheLinksAre) {
+TEST(Islands, NoneIsKnownBeforeTheLinks) {
   EXPECT_THAT(islands_of(machine_of(2), nullptr), IsEmpty());
 }
 

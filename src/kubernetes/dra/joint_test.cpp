@@ -60,7 +60,7 @@ TEST(JoinShares, TwoClaimsOfOneContainer) {
             uuid(1));
 }
 
-TEST(JoinShares, AContainerNeverGetsWhatAnotherOneHas) {
+TEST(JoinShares, AContainerNeverGetsAnothersShare) {
   const auto first = claim(1, {share(1)});
   const std::vector<cluster::PodContainer> apart[] = {
       {{.name = "a", .claims = {{"one"}}}, {.name = "b", .claims = {{"two"}}}},
@@ -74,7 +74,7 @@ TEST(JoinShares, AContainerNeverGetsWhatAnotherOneHas) {
   }
 }
 
-TEST(JoinShares, AClaimThatOtherPodsMayUseStaysApart) {
+TEST(JoinShares, AClaimOpenToOtherPodsStaysSeparate) {
   auto shared = pod({{.name = "main", .claims = {{"one"}, {"two"}}}});
   shared.claims[0].claim_template.clear();
   EXPECT_EQ(joined(claim(2, {share(2)}), claim(1, {share(1)}), shared), "");
@@ -83,7 +83,7 @@ TEST(JoinShares, AClaimThatOtherPodsMayUseStaysApart) {
   EXPECT_EQ(joined(claim(2, {share(2)}), claim(1, {share(1)}), other), "") << "another Pod";
 }
 
-TEST(JoinShares, WhatCannotGoTogetherNeedsNoPod) {
+TEST(JoinShares, SharesThatCannotJoinNeedNoPod) {
   const auto first = claim(1, {share(1)});
   EXPECT_FALSE(may_join(claim(2, {share(2, "gpu", "GPU-b")}), {first})) << "another GPU";
   EXPECT_FALSE(may_join(claim(2, {share(2)}), {}));
@@ -112,7 +112,7 @@ TEST(JoinShares, RequestsOfOneClaim) {
   EXPECT_EQ(apart, both);
 }
 
-TEST(JointLimits, AreTheSumOfTheSharesThatAreThere) {
+TEST(JointLimits, AreTheSumOfThePresentShares) {
   auto first = claim(1, {share(1)});
   auto second = claim(2, {share(2)});
   second.devices[0].joined = uuid(1);

@@ -41,7 +41,7 @@ TEST(Packing, TheFullestGpuThatHasRoomIsFirst) {
 }
 
 // A GPU divided by MIG can be neither allocated whole nor shared.
-TEST(Packing, AGpuThatIsCutIsLast) {
+TEST(Packing, AGpuDividedByMigIsLast) {
   auto pool = pool_of(3);
   auto cut = claim("gpu-0-mig-1g10gb-19-6", {});
   cut.devices[0].place = MigPlace{{test::gpu_uuid(0)}, 19, {6, 1}};

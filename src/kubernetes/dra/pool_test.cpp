@@ -86,7 +86,7 @@ TEST(Pool, WithoutLimitsNothingIsShared) {
 }
 
 // What the driver keeps for itself is not allocated in shares: programs cannot use it.
-TEST(Pool, WhatIsDividedIsWhatProgramsCanHave) {
+TEST(Pool, OnlyUsableMemoryIsDivided) {
   auto machine = test::machine_of({test::l20(0).reserved_mib(624)});
   machine.gpus[0].reserved.value += 1000;  // a driver's is not a whole number of MiB
   constexpr std::uint64_t kMiB = 1U << 20U;
@@ -102,7 +102,7 @@ TEST(Pool, WhatIsDividedIsWhatProgramsCanHave) {
   EXPECT_FALSE(whole.attributes.contains("tranche.dev/totalMemory"));
 }
 
-TEST(Pool, AGpuWhoseMigLayoutCouldNotBeReadIsNeitherWholeNorCut) {
+TEST(Pool, AGpuWithAnUnreadMigLayoutIsOmitted) {
   auto machine = with_geometry(test::machine_of({test::h100(0), test::h100(1)}), "h100-80gb");
   machine.gpus[0].mig_unread = "Unknown Error";
   EXPECT_THAT(names_of(make_pool(machine, {}).gpus), ElementsAre("gpu-1"));
@@ -111,7 +111,7 @@ TEST(Pool, AGpuWhoseMigLayoutCouldNotBeReadIsNeitherWholeNorCut) {
   EXPECT_THAT(cut.instances, SizeIs(1));
 }
 
-TEST(Pool, WhatNobodyKnowsIsLeftOut) {
+TEST(Pool, UnknownAttributesAreOmitted) {
   auto machine = test::machine_of({test::l20(0)});
   auto& gpu = machine.gpus[0];
   gpu.memory = {};
@@ -162,7 +162,7 @@ TEST(Pool, WhatAGpuIsPublishedAs) {
   }
 }
 
-TEST(Pool, AnInstanceThatIsThereHasItsUuidAndTakesNoCounters) {
+TEST(Pool, AnExistingInstanceHasItsUuidAndNoCounters) {
   const auto pool = make_pool(test::machine_of({test::a100_40gb(0).mig({"1c.2g.10gb"})}), {});
   const auto& device = pool.instances.at(0).at(0);
   EXPECT_EQ(device.name, "gpu-0-mig-1c2g10gb-gi1-ci0");
@@ -201,7 +201,7 @@ TEST(Pool, TaintsAreThoseOfTheGpuAndOfTheInstance) {
 
 const PoolNames kNames{.driver = "gpu.nvidia.com", .node = "n1"};
 
-TEST(Slices, EightGpusThatMayBeCut) {
+TEST(Slices, EightPartitionableGpus) {
   const auto machine = with_geometry(test::machine_of(8, test::h100), "h100-80gb");
   const auto slices = make_slices(make_pool(machine, partitionable(machine)), kNames, 7);
   ASSERT_THAT(slices, SizeIs(6));  // counters, GPUs, two GPUs' places each
@@ -233,7 +233,7 @@ TEST(Slices, StayWithinTheLimitsOfTheApiServer) {
 }
 
 // Kubernetes needs at least one slice in a pool.
-TEST(Slices, OfAnEmptyPoolThereIsOne) {
+TEST(Slices, AnEmptyPoolHasOne) {
   const auto slices = make_slices({}, kNames, 1);
   ASSERT_THAT(slices, SizeIs(1));
   EXPECT_THAT(slices[0].devices, IsEmpty());
@@ -260,7 +260,7 @@ TEST(Names, VersionsHaveThreeNumbersWithoutLeadingZeros) {
   for (const auto& row : rows) EXPECT_EQ(semantic_version(row.text), row.version) << row.text;
 }
 
-TEST(Names, ASliceOfANodeWithALongNameIsToldApart) {
+TEST(Names, ASliceOfANodeWithALongNameIsUnique) {
   const std::string node(250, 'n');
   const auto one = slice_name(node + "aaa", kDefaultDraDriver, 0);
   const auto other = slice_name(node + "bbb", kDefaultDraDriver, 0);

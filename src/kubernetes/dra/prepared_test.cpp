@@ -42,7 +42,7 @@ TEST(PreparedClaim, IsReadAsItWasWritten) {
   EXPECT_EQ(*read, sample());
 }
 
-TEST(PreparedClaim, OneWhoseShareWentTogetherWithAnother) {
+TEST(PreparedClaim, OneWithAJointShare) {
   auto claim = sample();
   claim.pod = "1b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1b";
   claim.devices[0].joined = "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00";
@@ -64,7 +64,7 @@ TEST(PreparedClaim, IsWrittenAsTheSample) {
   EXPECT_EQ(encode(sample()), text);
 }
 
-TEST(PreparedClaim, WhatIsTornOrEditedIsRefused) {
+TEST(PreparedClaim, ADamagedOrEditedTextIsRefused) {
   const auto text = encode(sample());
   for (std::size_t length = 0; length < text.size(); length += 7) {
     EXPECT_FALSE(decode_prepared(text.substr(0, length))) << length;
@@ -75,7 +75,7 @@ TEST(PreparedClaim, WhatIsTornOrEditedIsRefused) {
 }
 
 // Its UUID changes at each boot, so it is looked up.
-TEST(PreparedClaim, WhatIsFoundOfAnInstanceIsNotStored) {
+TEST(PreparedClaim, TheUuidOfAnInstanceIsNotStored) {
   auto made = sample();
   fill_uuid(made.devices[2], "MIG-7");
   EXPECT_EQ(encode(made), encode(sample()));
@@ -91,7 +91,7 @@ TEST(PreparedClaim, NamesThatCouldBePathsAreRefused) {
   EXPECT_FALSE(decode_prepared(encode(claim)));
 }
 
-TEST(PreparedClaim, CdiNamesTellClaimsAndSharesApart) {
+TEST(PreparedClaim, CdiNamesDifferByClaimAndShare) {
   const auto claim = sample();
   EXPECT_EQ(cdi_device_name(claim, claim.devices[0]),
             "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a-gpu-0-7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f");

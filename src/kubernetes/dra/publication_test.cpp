@@ -70,7 +70,7 @@ std::vector<Kind> kinds(const std::vector<SliceWrite>& writes) {
   return all;
 }
 
-TEST(Publication, WhatIsThereIsNotWrittenAgain) {
+TEST(Publication, UnchangedSlicesAreNotWritten) {
   Server server;
   const auto first = writes_for({}, pool_of(2), kNames, kNode);
   EXPECT_THAT(kinds(first), ElementsAre(Kind::kCreate));
@@ -110,7 +110,7 @@ TEST(Publication, AnotherNumberOfSlicesIsANewGeneration) {
 }
 
 // Kubelet removes all slices of the node when it starts; someone may remove one.
-TEST(Publication, WhatIsMissingIsMadeAgain) {
+TEST(Publication, MissingSlicesAreRecreated) {
   Server server;
   server.apply(writes_for({}, pool_of(8, true), kNames, kNode));
   auto left = server.slices();
@@ -122,7 +122,7 @@ TEST(Publication, WhatIsMissingIsMadeAgain) {
               ::testing::Each(Kind::kCreate));
 }
 
-TEST(Publication, SlicesOfAnotherPoolGo) {
+TEST(Publication, SlicesOfAnotherPoolAreDeleted) {
   Server server;
   server.apply(writes_for({}, pool_of(1), kNames, kNode));
   auto there = server.slices();
@@ -151,7 +151,7 @@ TEST(Publication, ATaintKeepsItsTime) {
   EXPECT_EQ(worse[0].slice.devices[1].taints[0].since, "");
 }
 
-TEST(Publication, SeesWhichGatesAreOff) {
+TEST(Publication, DetectsDisabledGates) {
   auto pool = pool_of(2, true);
   pool.gpus[0].taints = {{.key = "k", .effect = "NoSchedule"}};
   const auto slices = make_slices(pool, kNames, 1);
@@ -178,7 +178,7 @@ TEST(Publication, SeesWhichGatesAreOff) {
   EXPECT_EQ(dropped_fields(slices[0], counters), (Dropped{.counters = true}));
 }
 
-TEST(DroppedFields, AreDescribedWithTheGatesThatKeepThem) {
+TEST(DroppedFields, AreDescribedWithTheirGates) {
   EXPECT_EQ(describe(Dropped()), "");
   const auto text = describe(Dropped{.shares = true, .taints = true});
   EXPECT_THAT(text, HasSubstr("do without shares of GPUs (DRAConsumableCapacity), taints (DRA"));

@@ -103,7 +103,7 @@ class DriverServerTest : public testing::Test {
   std::unique_ptr<Server> server_;
 };
 
-TEST_F(DriverServerTest, PreparesEachClaimOfACallByItself) {
+TEST_F(DriverServerTest, PreparesEachClaimOfACallSeparately) {
   grpc::ClientContext context;
   v1::NodePrepareResourcesResponse answer;
   ASSERT_TRUE(stub<v1::DRAPlugin>(socket_)
@@ -134,7 +134,7 @@ TEST_F(DriverServerTest, AWholeDeviceHasNoShare) {
   EXPECT_FALSE(answer.claims().at(kUid).devices(0).has_share_id());
 }
 
-TEST_F(DriverServerTest, ServesTheVersionBefore) {
+TEST_F(DriverServerTest, ServesThePreviousVersion) {
   grpc::ClientContext context;
   v1beta1::NodePrepareResourcesResponse answer;
   ASSERT_TRUE(stub<v1beta1::DRAPlugin>(socket_)
@@ -144,7 +144,7 @@ TEST_F(DriverServerTest, ServesTheVersionBefore) {
   EXPECT_EQ(answer.claims().at(kUid).devices(0).device_name(), "gpu-0");
 }
 
-TEST_F(DriverServerTest, UndoesEachClaimOfACallByItself) {
+TEST_F(DriverServerTest, UndoesEachClaimOfACallSeparately) {
   grpc::ClientContext context;
   v1::NodeUnprepareResourcesResponse answer;
   ASSERT_TRUE(stub<v1::DRAPlugin>(socket_)
@@ -156,7 +156,7 @@ TEST_F(DriverServerTest, UndoesEachClaimOfACallByItself) {
   EXPECT_THAT(driver_.ended(), ElementsAre(kUid));
 }
 
-TEST_F(DriverServerTest, TellsKubeletWhoItIsAndHearsWhetherItIsTaken) {
+TEST_F(DriverServerTest, RegistersAndReportsKubeletsAnswer) {
   const auto kubelet = stub<pluginregistration::Registration>(registration_);
   pluginregistration::PluginInfo info;
   {
@@ -208,7 +208,7 @@ TEST_F(DriverServerTest, StreamsTheHealthOfEveryDeviceAsItChanges) {
 }
 
 // Killed agents leave their sockets, and kubelet tries each again and again.
-TEST_F(DriverServerTest, RemovesSocketsOnWhichNobodyAnswers) {
+TEST_F(DriverServerTest, RemovesDeadSockets) {
   const auto folder = registration_.parent_path();
   const auto dead = folder / "gpu.nvidia.com-gone-reg.sock";
   const auto other = folder / "other.example.com-gone-reg.sock";
@@ -232,7 +232,7 @@ TEST_F(DriverServerTest, RemovesSocketsOnWhichNobodyAnswers) {
 }
 
 // Kubelet tries every file in the folder, except names that begin with a dot.
-TEST_F(DriverServerTest, LeavesNoFileOfItsOwnInKubeletsFolder) {
+TEST_F(DriverServerTest, LeavesNoFileInKubeletsFolder) {
   EXPECT_TRUE(server_->intact());
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(registration_.parent_path())) {

@@ -53,7 +53,7 @@ TEST_F(IdentityTest, WrittenInPlaceCountsToo) {
   EXPECT_EQ((*reloader)->current()->token, "longer");
 }
 
-TEST_F(IdentityTest, WhatCannotBeReadLeavesTheOldInForce) {
+TEST_F(IdentityTest, AnUnreadableFileKeepsTheOldIdentity) {
   replace("token", "one");
   const auto reloader = IdentityReloader::open(credentials());
   for (const auto* const text : {"", "   \n", "two words", "esc\033"}) {

@@ -72,7 +72,7 @@ TEST(Kubeconfig, ContextByName) {
   EXPECT_THAT(no_user.error().what, HasSubstr("no \"nobody\" among users"));
 }
 
-TEST(Kubeconfig, WhatIsWrongIsSaidWithItsLine) {
+TEST(Kubeconfig, ErrorsNameTheLine) {
   const std::string good = "{server: 'https://a'}";
   const struct {
     const char* name;
@@ -121,7 +121,7 @@ TEST(Kubeconfig, WhatIsWrongIsSaidWithItsLine) {
   }
 }
 
-TEST(Kubeconfig, MissingFileIsSaid) {
+TEST(Kubeconfig, AMissingFileIsReported) {
   const auto credentials = load_kubeconfig("/nowhere/kube.conf");
   ASSERT_FALSE(credentials);
   EXPECT_EQ(credentials.error().code, Code::kNotFound);

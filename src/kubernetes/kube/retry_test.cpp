@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(Retry, WhatIsTriedAgainAndWhen) {
+TEST(Retry, WhatIsRetriedAndWhen) {
   const struct {
     const char* name;
     Attempt attempt;

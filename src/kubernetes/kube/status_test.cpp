@@ -16,7 +16,7 @@ std::string forbidden(const std::string& text) {
   return R"({"kind":"Status","message":")" + escaped + R"(","reason":"Forbidden","code":403})";
 }
 
-TEST(Refusal, NamesTheRuleThatIsMissing) {
+TEST(Refusal, NamesTheMissingRule) {
   const struct {
     const char* name;
     Request request;
@@ -93,7 +93,7 @@ TEST(Refusal, MissingObjectIsNoMissingKind) {
               HasSubstr("install the definition of nodefeatures.nfd.k8s-sigs.io v1alpha1"));
 }
 
-TEST(Refusal, ABudgetInTheWayOfAnEvictionIsNamed) {
+TEST(Refusal, ABudgetThatBlocksAnEvictionIsNamed) {
   const Request evict{"create", cluster::kPod, {"shop", "web-1"}, "eviction"};
   const auto said = [](const std::string& cause) {
     return R"({"message":"Cannot evict pod as it would violate the pod's disruption budget.",

@@ -68,7 +68,7 @@ class CertificateRotatorTest : public testing::Test {
   std::optional<CertificateRotator> rotator_;
 };
 
-TEST_F(CertificateRotatorTest, FillsTheSecretAndTellsApiServers) {
+TEST_F(CertificateRotatorTest, FillsTheSecretAndPublishesTheBundle) {
   put_secret(json::object());
   put_configuration();
   start();
@@ -77,7 +77,7 @@ TEST_F(CertificateRotatorTest, FillsTheSecretAndTellsApiServers) {
   EXPECT_EQ(log_.count("damaged"), 0);
 }
 
-TEST_F(CertificateRotatorTest, TellsThemOfBothKindsOfWebhooks) {
+TEST_F(CertificateRotatorTest, UpdatesBothKindsOfWebhooks) {
   const auto& kind = cluster::kValidatingWebhookConfiguration;
   const json webhook = {{"name", "claims.tranche.dev"}, {"clientConfig", json::object()}};
   put_secret(json::object());
@@ -93,7 +93,7 @@ TEST_F(CertificateRotatorTest, TellsThemOfBothKindsOfWebhooks) {
   }));
 }
 
-TEST_F(CertificateRotatorTest, KeepsWhatIsGood) {
+TEST_F(CertificateRotatorTest, KeepsValidCertificates) {
   put_secret(json::object());
   put_configuration();
   start();
@@ -106,7 +106,7 @@ TEST_F(CertificateRotatorTest, KeepsWhatIsGood) {
   EXPECT_EQ(keys(), before);
 }
 
-TEST_F(CertificateRotatorTest, ReplacesADamagedSecretAndSaysSo) {
+TEST_F(CertificateRotatorTest, ReplacesADamagedSecretWithAWarning) {
   put_secret({{"ca.crt", "aGVsbG8="}, {"tls.crt", "not base64!"}});
   put_configuration();
   start();
@@ -114,7 +114,7 @@ TEST_F(CertificateRotatorTest, ReplacesADamagedSecretAndSaysSo) {
   EXPECT_GT(log_.count("Secret tranche/webhook was damaged: ca.crt holds no"), 0);
 }
 
-TEST_F(CertificateRotatorTest, SeesThatSomebodyEmptiedIt) {
+TEST_F(CertificateRotatorTest, RefillsAnEmptiedSecret) {
   put_secret(json::object());
   put_configuration();
   start();
@@ -123,7 +123,7 @@ TEST_F(CertificateRotatorTest, SeesThatSomebodyEmptiedIt) {
   EXPECT_TRUE(test::eventually([&] { return keys() != WebhookKeys{} && is_trusted(); }));
 }
 
-TEST_F(CertificateRotatorTest, MakesNoSecretAndWaitsForIt) {
+TEST_F(CertificateRotatorTest, WaitsForTheSecretWithoutCreatingIt) {
   put_configuration();
   start();
   EXPECT_TRUE(test::eventually([&] { return log_.count("helm upgrade makes it") > 0; }));
@@ -132,7 +132,7 @@ TEST_F(CertificateRotatorTest, MakesNoSecretAndWaitsForIt) {
   EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
 }
 
-TEST_F(CertificateRotatorTest, OneThatLostARaceReadsAgain) {
+TEST_F(CertificateRotatorTest, ReadsAgainAfterAConflict) {
   put_secret(json::object());
   put_configuration();
   objects_.refuse("patch", cluster::kSecret, {Code::kFailedPrecondition, "changed"}, 2);

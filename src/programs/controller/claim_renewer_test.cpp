@@ -111,7 +111,7 @@ class ClaimRenewerTest : public testing::Test {
   ClaimRenewer renewer_{raced_, clock_, log_.log()};
 };
 
-TEST_F(ClaimRenewerTest, AClaimThatLacksAModelIsMadeAnewByItsName) {
+TEST_F(ClaimRenewerTest, AClaimThatLacksAModelIsReplacedUnderItsName) {
   put_claim();
   const auto before = claim()["metadata"]["uid"];
   ASSERT_TRUE(renew({kT4, kL20}));
@@ -129,7 +129,7 @@ TEST_F(ClaimRenewerTest, AClaimThatLacksAModelIsMadeAnewByItsName) {
   EXPECT_EQ(objects_.count_calls("remove"), 1);
 }
 
-TEST_F(ClaimRenewerTest, AClaimThatIsGoodIsReadOnce) {
+TEST_F(ClaimRenewerTest, AGoodClaimIsReadOnce) {
   put_claim();
   ASSERT_TRUE(renew({kL20}));
   ASSERT_TRUE(renew({kL20}));
@@ -139,7 +139,7 @@ TEST_F(ClaimRenewerTest, AClaimThatIsGoodIsReadOnce) {
 }
 
 // The scheduler allocates the claim between our read and our deletion.
-TEST_F(ClaimRenewerTest, AClaimThatIsAllocatedAtThatMomentStays) {
+TEST_F(ClaimRenewerTest, AClaimAllocatedInBetweenStays) {
   put_claim();
   raced_.after_get = [&] { put_claim({{"status", {{"allocation", json::object()}}}}); };
   EXPECT_TRUE(renew({kT4, kL20}));
@@ -152,7 +152,7 @@ TEST_F(ClaimRenewerTest, AClaimThatIsAllocatedAtThatMomentStays) {
   EXPECT_EQ(models(), 2U);
 }
 
-TEST_F(ClaimRenewerTest, AnotherOfTheSameNameStays) {
+TEST_F(ClaimRenewerTest, AnotherClaimOfTheSameNameStays) {
   put_claim();
   raced_.after_get = [&] {
     objects_.erase(kClaim, kOld);
@@ -162,7 +162,7 @@ TEST_F(ClaimRenewerTest, AnotherOfTheSameNameStays) {
   EXPECT_EQ(models(), 1U);
 }
 
-TEST_F(ClaimRenewerTest, OneThatCannotBeDeletedIsSaidAndTriedAgain) {
+TEST_F(ClaimRenewerTest, AFailedDeletionIsLoggedAndRetried) {
   put_claim();
   objects_.refuse("remove", kClaim, Error{.code = Code::kPermission, .what = "no right"}, 1);
   const auto failed = renew({kT4, kL20});
@@ -173,7 +173,7 @@ TEST_F(ClaimRenewerTest, OneThatCannotBeDeletedIsSaidAndTriedAgain) {
 }
 
 // Others used up the quota since: the Pod is not left without a claim.
-TEST_F(ClaimRenewerTest, OneThatCannotBeMadeIsMadeWhenItCan) {
+TEST_F(ClaimRenewerTest, ARefusedCreationIsRetried) {
   put_claim();
   objects_.refuse("create", kClaim, Error{.code = Code::kPermission, .what = "quota"}, 2);
   EXPECT_FALSE(renew({kT4, kL20}));
@@ -184,7 +184,7 @@ TEST_F(ClaimRenewerTest, OneThatCannotBeMadeIsMadeWhenItCan) {
   EXPECT_FALSE(renewer_.next());
 }
 
-TEST_F(ClaimRenewerTest, OneThatIsMissingIsMadeWhereKubernetesDoesNot) {
+TEST_F(ClaimRenewerTest, AMissingClaimIsCreatedIfKubernetesDoesNot) {
   ASSERT_TRUE(renew({kL20}));
   EXPECT_TRUE(claim().is_null()) << "Kubernetes may be making it";
   EXPECT_TRUE(renewer_.next());
@@ -193,7 +193,7 @@ TEST_F(ClaimRenewerTest, OneThatIsMissingIsMadeWhereKubernetesDoesNot) {
   EXPECT_EQ(models(), 1U);
 }
 
-TEST_F(ClaimRenewerTest, OneThatItsPodDoesNotNameIsNotKept) {
+TEST_F(ClaimRenewerTest, AClaimThatItsPodDoesNotNameIsDeleted) {
   put_claim();
   ASSERT_TRUE(renew({kT4, kL20}));
   // Unknown what it would be now: the Pod names it, and it stays.
@@ -203,7 +203,7 @@ TEST_F(ClaimRenewerTest, OneThatItsPodDoesNotNameIsNotKept) {
   EXPECT_TRUE(claim().is_null());
 }
 
-TEST_F(ClaimRenewerTest, OneThatHasAGpuIsKept) {
+TEST_F(ClaimRenewerTest, AClaimWithAGpuIsKept) {
   put_claim();
   ASSERT_TRUE(renew({kT4, kL20}));
   auto now = claim();

@@ -112,7 +112,7 @@ TEST_F(ElectorTest, ReleaseLeavesAnothersLease) {
   EXPECT_EQ(lease().holder, "somebody");
 }
 
-TEST_F(ElectorTest, FailuresAreSaidOnceAndLeadingEndsInTime) {
+TEST_F(ElectorTest, FailuresAreLoggedOnceAndLeadershipEndsInTime) {
   auto one = make("one");
   one.attempt();
   objects_.refuse("", cluster::kLease, {Code::kUnavailable, "the API server is away"});

@@ -100,7 +100,7 @@ TEST_F(EvictorTest, EvictsWhatItsNodeAsksFor) {
   EXPECT_TRUE(is_there("shop", "neighbour"));
 }
 
-TEST_F(EvictorTest, APodOfAnotherNodeIsRefused) {
+TEST_F(EvictorTest, APodOfAnotherNodeIsNotEvicted) {
   const auto uid = put_pod("shop", "p", "n2");
   ask("n1", {request("shop", "p", uid)});
   ASSERT_TRUE(test::eventually([&] { return log_.count("which is bound to n2: refused") == 1; }));
@@ -108,7 +108,7 @@ TEST_F(EvictorTest, APodOfAnotherNodeIsRefused) {
   EXPECT_EQ(calls("evict"), 0);
 }
 
-TEST_F(EvictorTest, AnotherPodOfThatNameIsNotMeant) {
+TEST_F(EvictorTest, AnotherPodOfTheSameNameStays) {
   put_pod("shop", "p", "n1");
   ask("n1", {request("shop", "p", "00000000-0000-0000-0000-00000000dead")});
   ASSERT_TRUE(test::eventually([&] { return calls("get pods shop/p") == 1; }));
@@ -146,7 +146,7 @@ TEST_F(EvictorTest, ProtectedPodsAreReportedOnceAndStay) {
   EXPECT_EQ(events("kube-system").size(), 1U);
 }
 
-TEST_F(EvictorTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
+TEST_F(EvictorTest, ADisruptionBudgetIsWaitedForAndReportedOnce) {
   objects_.refuse("evict", cluster::kPod, {Code::kUnavailable, "disruption budget", "wait"}, 3);
   const auto uid = put_pod("shop", "p", "n1");
   ask("n1", {request("shop", "p", uid)});
@@ -159,7 +159,7 @@ TEST_F(EvictorTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
             1);
 }
 
-TEST_F(EvictorTest, WhatIsTakenBackIsNotDone) {
+TEST_F(EvictorTest, AWithdrawnRequestIsNotCarriedOut) {
   objects_.refuse("evict", cluster::kPod, {Code::kUnavailable, "disruption budget", "wait"});
   const auto uid = put_pod("shop", "p", "n1");
   ask("n1", {request("shop", "p", uid)});
@@ -174,7 +174,7 @@ TEST_F(EvictorTest, WhatIsTakenBackIsNotDone) {
   EXPECT_TRUE(is_there("shop", "p"));
 }
 
-TEST_F(EvictorTest, AnOldRequestIsNobodysAnyMore) {
+TEST_F(EvictorTest, AnOldRequestExpires) {
   const auto uid = put_pod("shop", "p", "n1");
   const cluster::EvictionRequests old{
       .written_at = clock_.wall_now() - cluster::EvictionRequests::kValid - std::chrono::seconds(1),
@@ -188,7 +188,7 @@ TEST_F(EvictorTest, AnOldRequestIsNobodysAnyMore) {
   EXPECT_TRUE(gone("shop", "p")) << "an agent that lives asks again";
 }
 
-TEST_F(EvictorTest, ABrokenAnnotationIsSaidOnceAndNothingIsDone) {
+TEST_F(EvictorTest, ABrokenAnnotationIsLoggedOnceAndIgnored) {
   const auto said = [&] { return log_.count("Node n1: annotation tranche.dev/evict-requests"); };
   put_node("n1", "{");
   ASSERT_TRUE(test::eventually([&] { return said() == 1; }));
@@ -199,7 +199,7 @@ TEST_F(EvictorTest, ABrokenAnnotationIsSaidOnceAndNothingIsDone) {
   EXPECT_EQ(said(), 1) << "the watch is in order: the second one was read before what is done";
 }
 
-TEST_F(EvictorTest, OneThatDoesNotLeadDoesNothing) {
+TEST_F(EvictorTest, WithoutLeadershipNothingIsDone) {
   std::atomic<bool> leads = false;
   start([&] { return leads ? milliseconds(1000) : milliseconds(0); });
   const auto uid = put_pod("shop", "p", "n1");

@@ -105,7 +105,7 @@ class FractionsTest : public testing::Test {
   std::optional<TemplateCollector> collector_;
 };
 
-TEST_F(FractionsTest, AnAnswerComesWhenTheTemplateIsThere) {
+TEST_F(FractionsTest, TheTemplateExistsBeforeTheAnswer) {
   start();
   const auto response = ask("0.5");
   EXPECT_EQ(response["allowed"], true) << response;
@@ -118,7 +118,7 @@ TEST_F(FractionsTest, AnAnswerComesWhenTheTemplateIsThere) {
   EXPECT_EQ(objects_.calls().size(), before) << "what is known is not asked for";
 }
 
-TEST_F(FractionsTest, ADryRunMakesNothing) {
+TEST_F(FractionsTest, ADryRunCreatesNothing) {
   start();
   EXPECT_EQ(ask("0.5", {{"dryRun", true}})["allowed"], true);
   EXPECT_EQ(objects_.count_calls("create"), 0);
@@ -145,7 +145,7 @@ TEST_F(FractionsTest, ATemplateOfAnotherFleetIsReplaced) {
   EXPECT_EQ(objects_.count_calls("remove"), 1);
 }
 
-TEST_F(FractionsTest, AnotherReplicaThatMadeItFirstIsFine) {
+TEST_F(FractionsTest, AnotherReplicaMayCreateItFirst) {
   start();
   ASSERT_EQ(ask("0.5")["allowed"], true);
   ShareTemplates late(context_);
@@ -180,7 +180,7 @@ TEST_F(FractionsTest, MoreThanEightModelsAreRefusedClearly) {
   EXPECT_THAT(response["status"]["message"].get<std::string>(), HasSubstr("models"));
 }
 
-TEST_F(FractionsTest, ANamespaceThatIsNoneOrFullIsRefused) {
+TEST_F(FractionsTest, AnInvalidOrFullNamespaceIsRefused) {
   start(1);
   EXPECT_EQ(ask("0.5", {{"namespace", "../kube-system"}})["allowed"], false);
   EXPECT_EQ(objects_.count_calls("create"), 0);
@@ -230,7 +230,7 @@ TEST_F(FractionsTest, AModelStaysAWhileAfterItsSliceHasGone) {
   EXPECT_EQ(fleet_->fleet()->dra_models.size(), 1U);
 }
 
-TEST_F(FractionsTest, TemplatesThatAreReferredToAreMadeAgain) {
+TEST_F(FractionsTest, TemplatesInUseAreRecreated) {
   objects_.put(cluster::kPod, rewritten_pod("waits").dump());
   start_collector();
   EXPECT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
@@ -240,9 +240,9 @@ TEST_F(FractionsTest, TemplatesThatAreReferredToAreMadeAgain) {
 
 // With a claim that Kubernetes made from the template for the Pod `waits`, named in the Pod's
 // status.
-class ClaimsThatWaitTest : public FractionsTest {
+class WaitingClaimsTest : public FractionsTest {
  protected:
-  ClaimsThatWaitTest() {
+  WaitingClaimsTest() {
     start_collector();
     put_pod();
     EXPECT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
@@ -281,7 +281,7 @@ class ClaimsThatWaitTest : public FractionsTest {
   }
 };
 
-TEST_F(ClaimsThatWaitTest, AreMadeAnewWhenAModelJoins) {
+TEST_F(WaitingClaimsTest, AreReplacedWhenAModelJoins) {
   put_claim(claim_from_template("old"));
   put_pod("old");
   ASSERT_TRUE(joins_and_is_seen());
@@ -297,7 +297,7 @@ TEST_F(ClaimsThatWaitTest, AreMadeAnewWhenAModelJoins) {
 }
 
 // Another webhook that changes each claim causes no endless loop.
-TEST_F(ClaimsThatWaitTest, ThatAreOfTheTemplateOfNowStayWhateverOthersDidToThem) {
+TEST_F(WaitingClaimsTest, OfTheCurrentTemplateStayWhateverOthersChanged) {
   ASSERT_TRUE(joins_and_is_seen());
   auto claim = claim_from_template("changed");
   claim["spec"]["devices"]["requests"][0]["firstAvailable"].erase(0);
@@ -308,7 +308,7 @@ TEST_F(ClaimsThatWaitTest, ThatAreOfTheTemplateOfNowStayWhateverOthersDidToThem)
   EXPECT_TRUE(has_claim("changed"));
 }
 
-TEST_F(ClaimsThatWaitTest, ThatSomebodyHasStay) {
+TEST_F(WaitingClaimsTest, InUseStay) {
   struct Case {
     const char* name;
     json patch;
@@ -336,7 +336,7 @@ TEST_F(ClaimsThatWaitTest, ThatSomebodyHasStay) {
   for (const auto& one : cases) EXPECT_TRUE(has_claim(one.name)) << one.name;
 }
 
-TEST_F(FractionsTest, ModelsThatAreExpectedAreClaimedBeforeThereIsANode) {
+TEST_F(FractionsTest, ExpectedModelsAreClaimedBeforeANodeExists) {
   objects_.erase(cluster::kResourceSlice, {.ns = {}, .name = "l20"});
   fleet_.reset();
   fleet_.emplace(
@@ -368,7 +368,7 @@ TEST_F(FractionsTest, WorkloadsCountToo) {
   EXPECT_TRUE(is_there("tranche-gpu-50"));
 }
 
-TEST_F(FractionsTest, WhatNobodyHasUsedForAnHourIsRemoved) {
+TEST_F(FractionsTest, TemplatesUnusedForAnHourAreRemoved) {
   objects_.put(cluster::kPod, rewritten_pod("runs").dump());
   const json theirs = {
       {"metadata",

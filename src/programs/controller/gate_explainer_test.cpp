@@ -42,7 +42,7 @@ std::string gate_of(const json& condition) {
   return gate_off_at_scheduler(tranche::json::parse(text).value());
 }
 
-TEST(GateOffAtScheduler, IsTheOneThatItsMessageNames) {
+TEST(GateOffAtScheduler, IsTheGateInTheMessage) {
   auto scheduled = not_scheduled(kRefused);
   scheduled["status"] = "True";
   auto other = not_scheduled(kRefused);
@@ -107,7 +107,7 @@ class GateExplainerTest : public testing::Test {
   std::optional<WaitingPods> worker_;
 };
 
-TEST_F(GateExplainerTest, APodThatWaitsForItIsToldOnceAndNoOther) {
+TEST_F(GateExplainerTest, OnlyAWaitingPodGetsAnEventAndOnlyOnce) {
   objects_.put(cluster::kPod, pod("half", not_scheduled(kRefused)).dump());
   objects_.put(cluster::kPod, pod("full", not_scheduled("cannot allocate all claims")).dump());
   start();
@@ -123,7 +123,7 @@ TEST_F(GateExplainerTest, APodThatWaitsForItIsToldOnceAndNoOther) {
               HasSubstr("kube-scheduler --feature-gates=DRAConsumableCapacity=true"));
 }
 
-TEST_F(GateExplainerTest, SaysWhyItKnowsNothing) {
+TEST_F(GateExplainerTest, ReportsWhyNothingIsKnown) {
   objects_.refuse("list", cluster::kPod, {.code = Code::kUnavailable, .what = "away"});
   start();
   EXPECT_TRUE(test::eventually([&] { return worker_->trouble().has_value(); }));

@@ -168,7 +168,7 @@ class MigDrainerTest : public testing::Test {
   int looks_ = 0;
 };
 
-TEST_F(MigDrainerTest, AChangeGoesFromTheQuestionToTheUncordon) {
+TEST_F(MigDrainerTest, AChangeGoesFromAnnouncementToUncordon) {
   put_nodes();
   put_pod("shop", "train", "gpu-1");
   put_pod("shop", "neighbour", "gpu-1");
@@ -200,7 +200,7 @@ TEST_F(MigDrainerTest, AChangeGoesFromTheQuestionToTheUncordon) {
   EXPECT_TRUE(test::eventually([&] { return !answer(); }));
 }
 
-TEST_F(MigDrainerTest, AnOutageIsRefusedUntilSomebodyAcceptsIt) {
+TEST_F(MigDrainerTest, AnOutageIsRefusedUntilAccepted) {
   put_nodes(true);
   start();
   say(change(MigPhase::kAsking));
@@ -219,7 +219,7 @@ TEST_F(MigDrainerTest, AnOutageIsRefusedUntilSomebodyAcceptsIt) {
   EXPECT_THAT(answer()->outages, ElementsAre(kGpu));
 }
 
-TEST_F(MigDrainerTest, WhoLosesTheLeadEvictsNobodyElse) {
+TEST_F(MigDrainerTest, WithoutLeadershipNobodyElseIsEvicted) {
   put_nodes();
   std::vector<cluster::ObjectKey> pods;
   for (const auto* name : {"a", "b", "c", "d"}) {
@@ -238,7 +238,7 @@ TEST_F(MigDrainerTest, WhoLosesTheLeadEvictsNobodyElse) {
   EXPECT_TRUE(test::eventually([&] { return calls("evict") == 4; }));
 }
 
-TEST_F(MigDrainerTest, AnAgentWhoseClockIsAheadIsToldOfOnce) {
+TEST_F(MigDrainerTest, AnAgentsFastClockIsLoggedOnce) {
   put_nodes();
   auto asked = change(MigPhase::kAsking);
   asked.written_at += std::chrono::minutes(10);
@@ -251,7 +251,7 @@ TEST_F(MigDrainerTest, AnAgentWhoseClockIsAheadIsToldOfOnce) {
 }
 
 // For example, because a webhook holds up the deletion.
-TEST_F(MigDrainerTest, APodWhoseEvictionHangsDelaysNoOther) {
+TEST_F(MigDrainerTest, AHangingEvictionDelaysNoOtherPod) {
   put_nodes();
   std::vector<cluster::ObjectKey> pods;
   for (const auto* name : {"a", "b"}) {
@@ -279,7 +279,7 @@ TEST_F(MigDrainerTest, APodWhoseEvictionHangsDelaysNoOther) {
   EXPECT_THAT(evicted, ElementsAre("a", "b", "a"));
 }
 
-TEST_F(MigDrainerTest, AnAnswerIsToldOnceThoughItIsWrittenLater) {
+TEST_F(MigDrainerTest, AnAnswerIsReportedOnceThoughWrittenLater) {
   put_nodes(true);
   say(change(MigPhase::kAsking));
   objects_.refuse("patch", cluster::kNode, {Code::kFailedPrecondition, "injected", ""}, 3);
@@ -303,7 +303,7 @@ TEST_F(MigDrainerTest, ARefusedChangeIsNeverDrained) {
   EXPECT_EQ(calls("evict"), 0);
 }
 
-TEST_F(MigDrainerTest, WhoFindsNoPlaceIsTold) {
+TEST_F(MigDrainerTest, PodsWithoutAPlaceAreReported) {
   put_nodes();
   put_pod("shop", "big", "gpu-1",
           R"({"metadata":{"ownerReferences":[{"kind":"ReplicaSet","name":"r","controller":true}]},
@@ -314,7 +314,7 @@ TEST_F(MigDrainerTest, WhoFindsNoPlaceIsTold) {
   EXPECT_THAT(answer()->pending, ElementsAre("shop/big (nvidia.com/gpu: 8)"));
 }
 
-TEST_F(MigDrainerTest, TheCordonOfAnAdministratorStays) {
+TEST_F(MigDrainerTest, AnAdministratorsCordonStays) {
   put_nodes();
   cordon(true);
   start();
@@ -329,7 +329,7 @@ TEST_F(MigDrainerTest, TheCordonOfAnAdministratorStays) {
   EXPECT_TRUE(answer()->cordoned);
 }
 
-TEST_F(MigDrainerTest, WhoUncordonsWhileTheHardwareChangesIsOverruled) {
+TEST_F(MigDrainerTest, AnUncordonDuringTheChangeIsUndone) {
   put_nodes();
   start();
   say(change(MigPhase::kAsking));
@@ -340,7 +340,7 @@ TEST_F(MigDrainerTest, WhoUncordonsWhileTheHardwareChangesIsOverruled) {
   EXPECT_TRUE(test::eventually([&] { return is_cordoned() && is_marked(); }));
 }
 
-TEST_F(MigDrainerTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
+TEST_F(MigDrainerTest, ADisruptionBudgetIsWaitedForAndReportedOnce) {
   put_nodes();
   put_pod("shop", "train", "gpu-1");
   const auto refuse = [&](const std::string& why) {
@@ -375,7 +375,7 @@ TEST_F(MigDrainerTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
   EXPECT_TRUE(answered([](const auto& now) { return now.blocked.empty(); }));
 }
 
-TEST_F(MigDrainerTest, PodsThatAreNeverEvictedStayAndAreNamed) {
+TEST_F(MigDrainerTest, ProtectedPodsStayAndAreNamed) {
   put_nodes();
   put_pod("kube-system", "dns", "gpu-1");
   put_pod("tranche", "agent", "gpu-1");
@@ -401,7 +401,7 @@ TEST_F(MigDrainerTest, PodsThatAreNeverEvictedStayAndAreNamed) {
   EXPECT_EQ(events("MigEvictionRefused").size(), 4U);
 }
 
-TEST_F(MigDrainerTest, APodThatDoesNotStopIsNamedAndNotAskedAgain) {
+TEST_F(MigDrainerTest, APodThatDoesNotStopIsNamedAndEvictedOnce) {
   put_nodes();
   put_pod("shop", "slow", "gpu-1", R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}})");
   start();
@@ -413,7 +413,7 @@ TEST_F(MigDrainerTest, APodThatDoesNotStopIsNamedAndNotAskedAgain) {
   EXPECT_EQ(calls("evict"), 0);
 }
 
-TEST_F(MigDrainerTest, PodsOfOtherNodesAndThoseThatHaveEndedAreNotTouched) {
+TEST_F(MigDrainerTest, PodsOfOtherNodesAndEndedPodsAreNotTouched) {
   put_nodes();
   put_pod("shop", "elsewhere", "gpu-2");
   put_pod("shop", "ended", "gpu-1", R"({"status":{"phase":"Succeeded"}})");
@@ -444,7 +444,7 @@ TEST_F(MigDrainerTest, AfterTheDeadlineNobodyIsEvicted) {
   EXPECT_EQ(calls("evict"), 0);
 }
 
-TEST_F(MigDrainerTest, OfASilentAgentTheCordonStaysAndItIsToldOnce) {
+TEST_F(MigDrainerTest, TheCordonOfASilentAgentStaysAndIsReportedOnce) {
   put_nodes();
   put_pod("shop", "train", "gpu-1");
   start();
@@ -469,7 +469,7 @@ TEST_F(MigDrainerTest, OfASilentAgentTheCordonStaysAndItIsToldOnce) {
   EXPECT_TRUE(test::eventually([&] { return !is_cordoned(); }));
 }
 
-TEST_F(MigDrainerTest, WhatHasFinishedIsUncordonedHoweverLongAgo) {
+TEST_F(MigDrainerTest, AnOldFinishedChangeIsUncordoned) {
   put_nodes();
   start();
   say(change(MigPhase::kAsking));
@@ -486,7 +486,7 @@ TEST_F(MigDrainerTest, WhatHasFinishedIsUncordonedHoweverLongAgo) {
 }
 
 // Otherwise the scheduler binds Pods to GPUs that are gone, and kubelet rejects them.
-TEST_F(MigDrainerTest, TheCordonStaysUntilTheNodeOffersNoMoreThanThereIs) {
+TEST_F(MigDrainerTest, TheCordonStaysWhileTheNodeOffersTooMuch) {
   put_nodes();
   start();
   go_through(change(MigPhase::kFinished));
@@ -498,7 +498,7 @@ TEST_F(MigDrainerTest, TheCordonStaysUntilTheNodeOffersNoMoreThanThereIs) {
   EXPECT_TRUE(told("MigUncordoned"));
 }
 
-TEST_F(MigDrainerTest, ANodeThatOffersLessThanThereIsGetsItsPodsAtOnce) {
+TEST_F(MigDrainerTest, ANodeThatOffersTooLittleIsUncordonedAtOnce) {
   put_nodes();
   start();
   offer({{kGpu, "0"}});
@@ -518,7 +518,7 @@ TEST_F(MigDrainerTest, AfterAnUndoTheNodeIsComparedWithTheOldLayout) {
   EXPECT_TRUE(is_given_back());
 }
 
-TEST_F(MigDrainerTest, AKubeletThatNeverTellsDoesNotKeepTheNodeCordoned) {
+TEST_F(MigDrainerTest, ASilentKubeletDoesNotKeepTheNodeCordoned) {
   put_nodes();
   start();
   go_through(change(MigPhase::kFinished));
@@ -529,7 +529,7 @@ TEST_F(MigDrainerTest, AKubeletThatNeverTellsDoesNotKeepTheNodeCordoned) {
   EXPECT_TRUE(is_given_back());
 }
 
-TEST_F(MigDrainerTest, WhoUncordonsAfterTheChangeIsNotOverruled) {
+TEST_F(MigDrainerTest, AnUncordonAfterTheChangeStays) {
   put_nodes();
   start();
   go_through(change(MigPhase::kFinished));
@@ -537,7 +537,7 @@ TEST_F(MigDrainerTest, WhoUncordonsAfterTheChangeIsNotOverruled) {
   EXPECT_TRUE(is_given_back());
 }
 
-TEST_F(MigDrainerTest, ALabelThatIsRemovedByHandTakesTheCordonAlong) {
+TEST_F(MigDrainerTest, RemovingTheLabelRemovesTheCordon) {
   put_nodes();
   start();
   say(change(MigPhase::kAsking));
@@ -549,7 +549,7 @@ TEST_F(MigDrainerTest, ALabelThatIsRemovedByHandTakesTheCordonAlong) {
   EXPECT_TRUE(told("MigCordonDropped"));
 }
 
-TEST_F(MigDrainerTest, ALabelThatWasRemovedWhileNobodyLookedTakesTheCordonAlong) {
+TEST_F(MigDrainerTest, ALabelRemovedWhileNoControllerRanRemovesTheCordon) {
   put_nodes();
   start();
   say(change(MigPhase::kAsking));
@@ -562,7 +562,7 @@ TEST_F(MigDrainerTest, ALabelThatWasRemovedWhileNobodyLookedTakesTheCordonAlong)
   EXPECT_TRUE(test::eventually([&] { return !is_cordoned() && !is_marked() && !answer(); }));
 }
 
-TEST_F(MigDrainerTest, GarbageIsSaidOnceAndTheCordonStays) {
+TEST_F(MigDrainerTest, AnInvalidAnnotationIsLoggedOnceAndTheCordonStays) {
   put_nodes();
   start();
   say(change(MigPhase::kAsking));
@@ -607,7 +607,7 @@ TEST_F(MigDrainerTest, ANodeThatIsDeletedIsForgotten) {
   EXPECT_EQ(log_.count("tried again"), 0);
 }
 
-TEST_F(MigDrainerTest, OneThatDoesNotLeadDoesNothing) {
+TEST_F(MigDrainerTest, WithoutLeadershipNothingIsDone) {
   put_nodes();
   std::atomic<bool> leads = false;
   start([&] { return leads ? milliseconds(1000) : milliseconds(0); });
@@ -620,7 +620,7 @@ TEST_F(MigDrainerTest, OneThatDoesNotLeadDoesNothing) {
   stop();
 }
 
-TEST_F(MigDrainerTest, TheAnswerIsRenewedSoThatTheAgentSeesThatSomebodyIsThere) {
+TEST_F(MigDrainerTest, TheAnswerIsRenewedForTheAgent) {
   put_nodes();
   start();
   say(change(MigPhase::kAsking));

@@ -75,7 +75,7 @@ class MigExplainerTest : public testing::Test {
   std::optional<WaitingPods> worker_;
 };
 
-TEST_F(MigExplainerTest, APodIsToldOnceWhatTheLayoutHasInstead) {
+TEST_F(MigExplainerTest, APodGetsOneEventWithThePresentLayout) {
   put_node("nvidia.com/mig-1g.10gb");
   put_pod("train", "1");
   start();
@@ -90,7 +90,7 @@ TEST_F(MigExplainerTest, APodIsToldOnceWhatTheLayoutHasInstead) {
   EXPECT_THAT(event["note"], HasSubstr("gpu-1 offers nvidia.com/mig-1g.10gb: 28"));
 }
 
-TEST_F(MigExplainerTest, AnotherControllerTellsTheSameEvent) {
+TEST_F(MigExplainerTest, AnotherControllerRecordsTheSameEvent) {
   put_node("nvidia.com/mig-1g.10gb");
   put_pod("train", "1");
   start();
@@ -120,7 +120,7 @@ TEST_F(MigExplainerTest, AnAbsurdRequestHidesNoOtherPod) {
   EXPECT_TRUE(test::eventually([&] { return events().size() == 2; }));
 }
 
-TEST_F(MigExplainerTest, AnApiServerThatIsAwayIsAskedAgain) {
+TEST_F(MigExplainerTest, AnUnavailableApiServerIsAskedAgain) {
   put_node("nvidia.com/mig-1g.10gb");
   put_pod("train", "1");
   objects_.refuse("list", cluster::kNode, {.code = Code::kUnavailable, .what = "away"}, 2);

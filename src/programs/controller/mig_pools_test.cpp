@@ -165,7 +165,7 @@ TEST_F(MigPoolsTest, WhatSomebodyElseSetIsNotOverwritten) {
 }
 
 // For example, because somebody's annotation conflicts with the pool's.
-TEST_F(MigPoolsTest, ANodeThatCannotBeWrittenDelaysNoOtherPool) {
+TEST_F(MigPoolsTest, AFailedWriteDelaysNoOtherPool) {
   put_pools(
       "pools:\n- {name: a100, nodeSelector: {pool: a100}, layout: new, acceptOutage: true}\n"
       "- {name: h100, nodeSelector: {pool: h100}, layout: small}\n");
@@ -183,7 +183,7 @@ TEST_F(MigPoolsTest, ANodeThatCannotBeWrittenDelaysNoOtherPool) {
   EXPECT_EQ(label("gpu-1"), "");
 }
 
-TEST_F(MigPoolsTest, AnotherControllerGoesOnAndTellsNothingTwice) {
+TEST_F(MigPoolsTest, AnotherControllerContinuesAndReportsNothingTwice) {
   put_pools(kRolling);
   put_node("gpu-1");
   put_node("gpu-2");
@@ -201,7 +201,7 @@ TEST_F(MigPoolsTest, AnotherControllerGoesOnAndTellsNothingTwice) {
   EXPECT_EQ(events("MigPoolDone"), 1U);
 }
 
-TEST_F(MigPoolsTest, PoolsThatAreWrongChangeNothingAndAreToldOnce) {
+TEST_F(MigPoolsTest, InvalidPoolsChangeNothingAndAreReportedOnce) {
   put_pools("pools: [{}]");
   put_node("gpu-1");
   start();
@@ -212,7 +212,7 @@ TEST_F(MigPoolsTest, PoolsThatAreWrongChangeNothingAndAreToldOnce) {
   EXPECT_TRUE(has("gpu-1", "new"));
 }
 
-TEST_F(MigPoolsTest, AConfigMapThatIsMissingIsWaitedFor) {
+TEST_F(MigPoolsTest, AMissingConfigMapIsWaitedFor) {
   put_node("gpu-1");
   start();
   ASSERT_TRUE(test::eventually([&] { return log_.count("is not there: no pool") == 1; }));

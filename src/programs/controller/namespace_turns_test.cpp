@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(NamespaceTurns, OneThatTakesAllLeavesOthersTheirs) {
+TEST(NamespaceTurns, OneNamespaceLeavesOthersTheirTurns) {
   NamespaceTurns turns({.at_once = 2, .patience = milliseconds(1)});
   auto first = turns.take("crowd", {});
   const auto second = turns.take("crowd", {});
@@ -21,7 +21,7 @@ TEST(NamespaceTurns, OneThatTakesAllLeavesOthersTheirs) {
   EXPECT_TRUE(turns.take("crowd", {}));
 }
 
-TEST(NamespaceTurns, WhoWaitsGetsTheTurnThatEnds) {
+TEST(NamespaceTurns, AWaitingCallGetsAnEndedTurn) {
   NamespaceTurns turns({.at_once = 1, .patience = seconds(60)});
   auto taken = turns.take("a", {});
   bool got = false;

@@ -209,7 +209,7 @@ TEST_F(ServingTest, ANodeWhoseKubeletOffersAnotherPluginsListDoesNotServe) {
   ASSERT_TRUE(says("ConfigFollowed")) << "a Node that is gone says nothing";
 }
 
-TEST_F(ServingTest, NodesThatDoNotServeAreNamedBesideThoseThatDo) {
+TEST_F(ServingTest, NodesThatDoNotServeAreNamedWhileOthersServe) {
   put_agents({{"l20", true}, {"t4", true}});
   put_node("t4", "False", "AnotherPlugin");
   put_node("l20", "True", "Serving");
@@ -218,7 +218,7 @@ TEST_F(ServingTest, NodesThatDoNotServeAreNamedBesideThoseThatDo) {
   EXPECT_TRUE(tells("; not on t4 (AnotherPlugin): condition TrancheServing"));
 }
 
-TEST_F(ServingTest, ANodeThatSaysNothingIsJudgedByItsPod) {
+TEST_F(ServingTest, ANodeWithoutAConditionIsJudgedByItsPod) {
   put_agents({{"t4", true}});
   for (const auto* const status : {"", "Unknown"}) {
     put_node("t4", status, "KubeletSilent");
@@ -227,7 +227,7 @@ TEST_F(ServingTest, ANodeThatSaysNothingIsJudgedByItsPod) {
   }
 }
 
-TEST_F(ServingTest, AConditionOfAnAgentThatIsGoneDoesNotCount) {
+TEST_F(ServingTest, AConditionOfARemovedAgentDoesNotCount) {
   put_agents({{"l20", true}, {"t4", false}});
   put_node("t4", "False", "AnotherPlugin");
   put_node("other", "False", "AnotherPlugin");  // has no agent of this release
@@ -249,7 +249,7 @@ TEST_F(ServingTest, WithoutTheRightToListPodsTheConditionCountsAlone) {
   EXPECT_TRUE(test::eventually([&] { return log_.count("pods is forbidden") > 0; }));
 }
 
-TEST_F(ServingTest, PodsAreAskedForOnlyWhenANodeSaysThatItDoesNotServe) {
+TEST_F(ServingTest, PodsAreListedOnlyWhenANodeDoesNotServe) {
   put_agents({{"t4", true}});
   put_node("t4", "True", "Serving");
   open();
@@ -298,7 +298,7 @@ TEST_F(PolicyControllerTest, EveryChangeIsFollowed) {
   EXPECT_EQ(log_.count("does not exist"), 1);
 }
 
-TEST_F(PolicyControllerTest, WhatIsKeptIsWhatWasWrittenLast) {
+TEST_F(PolicyControllerTest, TheLastWrittenContentIsKept) {
   put_map("other", {{"x", "version: v1"}});
   put_policy(plugin("time-slicing-config"));
   open();
@@ -342,7 +342,7 @@ TEST_F(PolicyControllerTest, TheOldestOfSeveralIsObeyed) {
   EXPECT_THAT(status["conditions"][0]["message"].get<std::string>(), HasSubstr("ClusterPolicy a"));
 }
 
-TEST_F(PolicyControllerTest, AMapOfSomebodyElseIsLeftAlone) {
+TEST_F(PolicyControllerTest, SomebodyElsesMapIsLeftAlone) {
   put_map("tranche-policy", {{"mine", "x"}});
   put_policy(plugin("time-slicing-config"));
   open();
@@ -355,7 +355,7 @@ TEST_F(PolicyControllerTest, AMapOfSomebodyElseIsLeftAlone) {
   ASSERT_TRUE(says("ConfigFollowed"));
 }
 
-TEST_F(PolicyControllerTest, AMissingMapIsMadeAndStaysOurs) {
+TEST_F(PolicyControllerTest, AMissingMapIsCreatedAndStaysOurs) {
   objects_.erase(cluster::kConfigMap, kOut);
   put_policy(plugin("time-slicing-config"));
   open();
@@ -366,7 +366,7 @@ TEST_F(PolicyControllerTest, AMissingMapIsMadeAndStaysOurs) {
   EXPECT_EQ(out()["metadata"]["labels"]["app.kubernetes.io/managed-by"], "tranche");
 }
 
-TEST_F(PolicyControllerTest, AMapThatIsDeletedIsMadeAgain) {
+TEST_F(PolicyControllerTest, ADeletedMapIsRecreated) {
   objects_.erase(cluster::kConfigMap, kOut);
   put_policy(plugin("time-slicing-config"));
   open();
@@ -389,7 +389,7 @@ TEST_F(PolicyControllerTest, KeysOfOthersStayAndAreNamedOnce) {
   EXPECT_EQ(calls("apply configmaps"), applied) << "nothing differs that is ours to change";
 }
 
-TEST_F(PolicyControllerTest, NothingIsSaidTwice) {
+TEST_F(PolicyControllerTest, NothingIsReportedTwice) {
   put_policy(plugin("time-slicing-config"));
   open();
   ASSERT_TRUE(says("ConfigFollowed"));
@@ -426,7 +426,7 @@ TEST_F(PolicyControllerTest, AnUnreadablePolicyChangesNothing) {
   EXPECT_EQ(annotation(cluster::kDefaultAnnotation), "a100");
 }
 
-TEST_F(PolicyControllerTest, WhatFailsIsTriedAgainAndLoggedOnce) {
+TEST_F(PolicyControllerTest, FailuresAreRetriedAndLoggedOnce) {
   objects_.refuse("apply", cluster::kConfigMap, {Code::kUnavailable, "the API server is away"}, 3);
   put_policy(plugin("time-slicing-config"));
   open();
@@ -435,7 +435,7 @@ TEST_F(PolicyControllerTest, WhatFailsIsTriedAgainAndLoggedOnce) {
   EXPECT_EQ(log_.count("the API server is away"), 1);
 }
 
-TEST_F(PolicyControllerTest, AMissingRightIsToldInTheStatus) {
+TEST_F(PolicyControllerTest, AMissingRightIsReportedInTheStatus) {
   objects_.refuse("apply", cluster::kConfigMap, {Code::kPermission, "configmaps is forbidden"});
   put_policy(plugin("time-slicing-config"));
   open();
@@ -455,7 +455,7 @@ TEST_F(PolicyControllerTest, NothingIsWrittenBeforeTheDaemonSetsAreKnown) {
   ASSERT_TRUE(says("ConfigFollowed"));
 }
 
-TEST_F(PolicyControllerTest, WhoDoesNotLeadWritesNothing) {
+TEST_F(PolicyControllerTest, WithoutLeadershipNothingIsWritten) {
   std::atomic<int> left = 0;
   time_left_ = [&] { return milliseconds(left.load()); };
   put_policy(plugin("time-slicing-config"));

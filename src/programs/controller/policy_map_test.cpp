@@ -283,7 +283,7 @@ TEST(Unserved, ListsEveryField) {
   EXPECT_THAT(many.message, testing::ContainsRegex(" and [0-9]+ more$"));
 }
 
-TEST(ContentOf, TakesNoOthersAnnotations) {
+TEST(ContentOf, IgnoresAnnotationsOfOthers) {
   const auto content =
       content_of({.key = {"gpu", "m"},
                   .annotations = {{"meta.helm.sh/release-name", "x"}, {kDefaultAnnotation, "a"}},

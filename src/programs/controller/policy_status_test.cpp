@@ -68,7 +68,7 @@ TEST(PolicyStatus, StateOfAnOldOperatorStays) {
   EXPECT_EQ(written["status"]["state"], "ready");
 }
 
-TEST(PolicyStatus, WhatIsNoObjectIsRefused) {
+TEST(PolicyStatus, ANonObjectIsRefused) {
   EXPECT_FALSE(with_status("[]", {}, kNow));
   EXPECT_FALSE(with_status("{", {}, kNow));
 }

@@ -133,7 +133,7 @@ class QuotaTest : public testing::Test {
   std::optional<QuotaReconciler> reconciler_;
 };
 
-TEST_F(QuotaTest, WithoutAQuotaNothingIsAskedOrKept) {
+TEST_F(QuotaTest, WithoutAQuotaNothingIsRequestedOrStored) {
   // The caches' watches may begin in between.
   const auto asked = [&] {
     return std::ranges::count_if(objects_.calls(), [](const std::string& call) {
@@ -145,7 +145,7 @@ TEST_F(QuotaTest, WithoutAQuotaNothingIsAskedOrKept) {
   EXPECT_EQ(asked(), before);
 }
 
-TEST_F(QuotaTest, AShareIsInTheLedgerAndHoldsWholeGpusBeforeItIsAdmitted) {
+TEST_F(QuotaTest, AShareIsReservedBeforeItIsAdmitted) {
   limit("2");
   put_ours("2");
   EXPECT_TRUE(admits("a", 50));
@@ -157,7 +157,7 @@ TEST_F(QuotaTest, AShareIsInTheLedgerAndHoldsWholeGpusBeforeItIsAdmitted) {
   EXPECT_EQ(ledger()["reserved"].size(), 1U);
 }
 
-TEST_F(QuotaTest, BeyondItIsRefusedUntilSomebodyEnds) {
+TEST_F(QuotaTest, BeyondTheQuotaIsRefusedUntilAShareEnds) {
   limit("1");
   put_ours("1");
   EXPECT_TRUE(admits("a", 75));
@@ -206,7 +206,7 @@ TEST_F(QuotaTest, SomebodyElsesQuotaUnderOurNameStays) {
   EXPECT_EQ(objects_.count_calls("update") + objects_.count_calls("create"), 0);
 }
 
-TEST_F(QuotaTest, WhatIsNoShareOrNoCreationPasses) {
+TEST_F(QuotaTest, OtherClaimsAndOperationsPass) {
   limit("0");
   auto other = claim("a", 50);
   other["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] = "gpu.nvidia.com";
@@ -218,7 +218,7 @@ TEST_F(QuotaTest, WhatIsNoShareOrNoCreationPasses) {
   EXPECT_EQ(webhook_->answer("hello", {}).status, 400);
 }
 
-TEST_F(QuotaTest, WhatLiesIsRefused) {
+TEST_F(QuotaTest, ForgedReviewsAreRefused) {
   limit("1");
   put_ours("1");
   auto all = claim("a", 50);
@@ -272,7 +272,7 @@ TEST_F(QuotaTest, TheReconcilerFollowsClaims) {
   EXPECT_TRUE(test::eventually([&] { return wanted() == "1"; })) << "a quota that is lowered";
 }
 
-TEST_F(QuotaTest, OneThatCameAndWentAtOnceHoldsNothing) {
+TEST_F(QuotaTest, AShortLivedClaimHoldsNothing) {
   limit("1");
   put_ours("1");
   EXPECT_TRUE(admits("a", 50));
@@ -285,7 +285,7 @@ TEST_F(QuotaTest, OneThatCameAndWentAtOnceHoldsNothing) {
   EXPECT_TRUE(ledger()["reserved"].contains("uid-b")) << "it may come yet";
 }
 
-TEST_F(QuotaTest, AReservationThatNeverCameIsForgottenInAMinute) {
+TEST_F(QuotaTest, AnUnusedReservationExpiresInAMinute) {
   limit("1");
   put_ours("1");
   EXPECT_TRUE(admits("a", 100));
@@ -296,7 +296,7 @@ TEST_F(QuotaTest, AReservationThatNeverCameIsForgottenInAMinute) {
   EXPECT_TRUE(admits("b", 100));
 }
 
-TEST_F(QuotaTest, OursGoesWithTheQuota) {
+TEST_F(QuotaTest, OurQuotaIsDeletedWithTheirs) {
   limit("1");
   put_ours("1");
   put_claim("a", 50);
@@ -306,7 +306,7 @@ TEST_F(QuotaTest, OursGoesWithTheQuota) {
   EXPECT_TRUE(test::eventually([&] { return ours().is_null(); }));
 }
 
-TEST_F(QuotaTest, OursGoesAWhileAfterTheLastShare) {
+TEST_F(QuotaTest, OurQuotaIsDeletedSomeTimeAfterTheLastShare) {
   limit("1");
   put_ours("1");
   start_reconciler();
@@ -323,7 +323,7 @@ TEST_F(QuotaTest, OursGoesAWhileAfterTheLastShare) {
   EXPECT_TRUE(test::eventually([&] { return ours().is_null(); }));
 }
 
-TEST_F(QuotaTest, ATornLedgerIsMadeAnewFromTheClaims) {
+TEST_F(QuotaTest, ADamagedLedgerIsRebuiltFromTheClaims) {
   limit("1");
   put_ours("1");
   auto torn = ours();

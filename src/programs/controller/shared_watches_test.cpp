@@ -53,7 +53,7 @@ class SharedWatchesTest : public testing::Test {
   Listener second_;
 };
 
-TEST_F(SharedWatchesTest, ThoseWhoAskForTheSameShareOneWatch) {
+TEST_F(SharedWatchesTest, EqualSelectionsShareOneWatch) {
   put_node("a");
   const Watch one(watches_, {.kind = cluster::kNode}, first_.hear());
   ASSERT_TRUE(first_.has_heard(2));
@@ -84,7 +84,7 @@ TEST_F(SharedWatchesTest, AnotherSelectionOrReductionIsAnotherWatch) {
   EXPECT_TRUE(some.all().empty());
 }
 
-TEST_F(SharedWatchesTest, WhoHasGoneHearsNothingAndTheOthersGoOn) {
+TEST_F(SharedWatchesTest, ADestroyedListenerReceivesNothingAndOthersContinue) {
   auto one = std::make_unique<Watch>(watches_, Watched{.kind = cluster::kNode}, first_.hear());
   auto two = std::make_unique<Watch>(watches_, Watched{.kind = cluster::kNode}, second_.hear());
   ASSERT_TRUE(second_.has_heard(1));
@@ -100,7 +100,7 @@ TEST_F(SharedWatchesTest, WhoHasGoneHearsNothingAndTheOthersGoOn) {
 }
 
 // The listener uses an object that is destroyed right after.
-TEST_F(SharedWatchesTest, NoListenerIsCalledOnceItsWatchIsGone) {
+TEST_F(SharedWatchesTest, NoListenerIsCalledOnceItsWatchIsDestroyed) {
   const Watch stays(watches_, {.kind = cluster::kNode}, first_.hear());
   std::atomic<bool> is_done = false;
   const std::jthread changes([&] {
@@ -118,7 +118,7 @@ TEST_F(SharedWatchesTest, NoListenerIsCalledOnceItsWatchIsGone) {
   is_done = true;
 }
 
-TEST_F(SharedWatchesTest, TroubleIsThatOfTheFirstWhichHasAny) {
+TEST_F(SharedWatchesTest, TroubleIsTheFirstWatchs) {
   const Watch nodes(watches_, {.kind = cluster::kNode}, first_.hear());
   ASSERT_TRUE(first_.has_heard(1));
   EXPECT_EQ(trouble_of({&nodes, nullptr}), std::nullopt);

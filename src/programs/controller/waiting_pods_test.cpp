@@ -75,7 +75,7 @@ class WaitingPodsTest : public testing::Test {
                                .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}};
 };
 
-TEST_F(WaitingPodsTest, EachExplainerTellsThePodsThatItConcerns) {
+TEST_F(WaitingPodsTest, EachExplainerReportsToItsPods) {
   put_pod("red");
   put_pod("blue");
   put_pod("red-and-blue");
@@ -87,7 +87,7 @@ TEST_F(WaitingPodsTest, EachExplainerTellsThePodsThatItConcerns) {
   EXPECT_EQ(objects_.count_calls("list pods"), 1) << "one watch serves both";
 }
 
-TEST_F(WaitingPodsTest, OneThatFailsKeepsNoOtherFromItsPods) {
+TEST_F(WaitingPodsTest, AFailingExplainerStopsNoOther) {
   objects_.refuse("list", cluster::kNode, {Code::kUnavailable, "away"});
   put_pod("blue");
   put_pod("red");

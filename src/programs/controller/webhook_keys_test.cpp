@@ -40,7 +40,7 @@ void expect_good(const WebhookKeys& keys, WallTime now) {
   EXPECT_GT(http::validity_of(keys.certificate)->end, now);
 }
 
-TEST(WebhookKeys, FirstOnesAreMadeAndStay) {
+TEST(WebhookKeys, TheFirstKeysAreCreatedAndStay) {
   const auto change = next_keys({}, kRules, kBegin, false);
   ASSERT_TRUE(change && *change);
   EXPECT_FALSE((*change)->is_damaged);
@@ -85,7 +85,7 @@ TEST(WebhookKeys, SomethingTrustedIsAlwaysServed) {
   EXPECT_EQ(most, 2U);
 }
 
-TEST(WebhookKeys, ASuccessorSignsOnlyWhenItIsKnown) {
+TEST(WebhookKeys, ASuccessorSignsOnlyOncePublished) {
   const auto first = settled({}, kBegin);
   const auto due = kBegin + 2160h * 4 * 2 / 3 + 1h;
   // The certificate would be replaced earlier; here it is as old as the authority.
@@ -110,7 +110,7 @@ TEST(WebhookKeys, ASuccessorSignsOnlyWhenItIsKnown) {
   EXPECT_EQ((*change)->keys.authorities, all[0]);
 }
 
-TEST(WebhookKeys, WhatIsDamagedIsMadeAnew) {
+TEST(WebhookKeys, DamagedKeysAreRecreated) {
   const auto good = settled({}, kBegin);
   const auto other = settled({}, kBegin);
   struct Damage {
@@ -141,7 +141,7 @@ TEST(WebhookKeys, WhatIsDamagedIsMadeAnew) {
   }
 }
 
-TEST(WebhookKeys, WhoLosesTheAuthoritysKeyGoesOnServing) {
+TEST(WebhookKeys, AfterLosingTheAuthoritysKeyItStillServes) {
   auto keys = settled({}, kBegin);
   keys.authority_key.clear();
   const auto change = next_keys(keys, kRules, kBegin, true);
@@ -150,7 +150,7 @@ TEST(WebhookKeys, WhoLosesTheAuthoritysKeyGoesOnServing) {
   EXPECT_EQ(authorities((*change)->keys), 2U);
 }
 
-TEST(WebhookKeys, ExpiredWhileNobodyWasThere) {
+TEST(WebhookKeys, ExpiredWhileNoControllerRan) {
   const auto keys = settled({}, kBegin);
   const auto later = kBegin + 24h * 365 * 10;
   const auto after = settled(keys, later);
@@ -166,7 +166,7 @@ TEST(WebhookKeys, AShorterLifeCountsAtOnce) {
   EXPECT_EQ((*change)->what, "a new authority is announced");
 }
 
-TEST(WebhookKeys, AnotherNameTakesAnotherCertificate) {
+TEST(WebhookKeys, AnotherNameNeedsAnotherCertificate) {
   const auto keys = settled({}, kBegin);
   auto rules = kRules;
   rules.hosts.emplace_back("10.0.0.1");

@@ -32,7 +32,7 @@ class WorkQueueTest : public testing::Test {
   std::vector<std::string> visited_;
 };
 
-TEST_F(WorkQueueTest, VisitsWhoAsksAndThenNobody) {
+TEST_F(WorkQueueTest, VisitsOncePerAsk) {
   WorkQueue queue(log_.log(), kShort, [&](const std::string& name, const std::stop_token&) {
     note(name);
     return Result<WorkQueue::Next>(std::nullopt);
@@ -45,7 +45,7 @@ TEST_F(WorkQueueTest, VisitsWhoAsksAndThenNobody) {
   EXPECT_THAT(visited(), testing::ElementsAre("a", "b"));
 }
 
-TEST_F(WorkQueueTest, ComesAgainAfterTheTimeThatAVisitGives) {
+TEST_F(WorkQueueTest, VisitsAgainAfterTheReturnedTime) {
   WorkQueue queue(log_.log(), kShort, [&](const std::string& name, const std::stop_token&) {
     note(name);
     return Result<WorkQueue::Next>(milliseconds(1));
@@ -55,7 +55,7 @@ TEST_F(WorkQueueTest, ComesAgainAfterTheTimeThatAVisitGives) {
   EXPECT_TRUE(test::eventually([&] { return visited().size() >= 3; }));
 }
 
-TEST_F(WorkQueueTest, WhoAsksIsVisitedBeforeThatTime) {
+TEST_F(WorkQueueTest, AskShortensTheReturnedTime) {
   WorkQueue queue(log_.log(), kShort, [&](const std::string& name, const std::stop_token&) {
     note(name);
     return Result<WorkQueue::Next>(hours(1));
@@ -67,7 +67,7 @@ TEST_F(WorkQueueTest, WhoAsksIsVisitedBeforeThatTime) {
   EXPECT_TRUE(test::eventually([&] { return visited().size() == 2; }));
 }
 
-TEST_F(WorkQueueTest, AFailureIsSaidOnceAndTriedAgain) {
+TEST_F(WorkQueueTest, AFailureIsLoggedOnceAndRetried) {
   std::atomic<int> attempts = 0;
   WorkQueue queue(log_.log(), kShort,
                   [&](const std::string&, const std::stop_token&) -> Result<WorkQueue::Next> {
@@ -80,7 +80,7 @@ TEST_F(WorkQueueTest, AFailureIsSaidOnceAndTriedAgain) {
   EXPECT_EQ(log_.count("a: away"), 1);
 }
 
-TEST_F(WorkQueueTest, WhoAsksAfterAFailureWaitsToo) {
+TEST_F(WorkQueueTest, AskDoesNotShortenTheWaitAfterAFailure) {
   std::atomic<int> attempts = 0;
   WorkQueue queue(log_.log(), {.first = hours(1), .longest = hours(2)},
                   [&](const std::string& name, const std::stop_token&) -> Result<WorkQueue::Next> {
@@ -97,7 +97,7 @@ TEST_F(WorkQueueTest, WhoAsksAfterAFailureWaitsToo) {
   EXPECT_EQ(attempts, 2);
 }
 
-TEST_F(WorkQueueTest, WhoAsksAtOnceWaitsForNoFailure) {
+TEST_F(WorkQueueTest, AskAtOnceSkipsTheWaitAfterAFailure) {
   std::atomic<int> attempts = 0;
   WorkQueue queue(
       log_.log(), {.first = hours(1), .longest = hours(2)},
@@ -116,7 +116,7 @@ TEST_F(WorkQueueTest, WhoAsksAtOnceWaitsForNoFailure) {
 }
 
 // The running visit's failure is of the older state.
-TEST_F(WorkQueueTest, WhoAsksAtOnceDuringAVisitIsVisitedAfterIt) {
+TEST_F(WorkQueueTest, AskAtOnceDuringAVisitCausesAnother) {
   std::atomic<int> attempts = 0;
   std::atomic<bool> may_end = false;
   WorkQueue queue(log_.log(), {.first = hours(1), .longest = hours(2)},
@@ -134,7 +134,7 @@ TEST_F(WorkQueueTest, WhoAsksAtOnceDuringAVisitIsVisitedAfterIt) {
   EXPECT_EQ(log_.count("away"), 0);
 }
 
-TEST_F(WorkQueueTest, WhatIsForgottenIsNotVisitedAgainAndItsFailureIsNewsLater) {
+TEST_F(WorkQueueTest, AForgottenNameIsNotVisitedAndItsNextFailureIsLogged) {
   std::atomic<int> attempts = 0;
   WorkQueue queue(log_.log(), {.first = hours(1), .longest = hours(2)},
                   [&](const std::string& name, const std::stop_token&) -> Result<WorkQueue::Next> {
@@ -155,7 +155,7 @@ TEST_F(WorkQueueTest, WhatIsForgottenIsNotVisitedAgainAndItsFailureIsNewsLater) 
       << "it waits for no failure of before";
 }
 
-TEST_F(WorkQueueTest, NothingIsVisitedBeforeItBeginsAndNothingAskedForIsLost) {
+TEST_F(WorkQueueTest, EarlierAsksAreVisitedAfterBegin) {
   WorkQueue queue(log_.log(), kShort, [&](const std::string& name, const std::stop_token&) {
     note(name);
     return Result<WorkQueue::Next>(std::nullopt);

@@ -73,7 +73,7 @@ class WorkerSetTest : public testing::Test {
   TestWorker* last_ = nullptr;
 };
 
-TEST_F(WorkerSetTest, LeadershipStartsAndEndsThoseThatNeedIt) {
+TEST_F(WorkerSetTest, LeadershipStartsAndEndsWorkersThatNeedIt) {
   {
     WorkerSet workers({plan("policy", true), plan("admission", false), plan("evictions", true)},
                       context());
@@ -91,7 +91,7 @@ TEST_F(WorkerSetTest, LeadershipStartsAndEndsThoseThatNeedIt) {
   EXPECT_THAT(take_happened(), ElementsAre("evictions ends", "admission ends", "policy ends"));
 }
 
-TEST_F(WorkerSetTest, HealthIsThatOfThoseThatRun) {
+TEST_F(WorkerSetTest, HealthShowsWhichWorkersRun) {
   WorkerSet workers({plan("policy", true), plan("metrics", false)}, context());
   using Health = WorkerSet::Health;
   EXPECT_THAT(workers.health(),

@@ -68,7 +68,7 @@ TEST(Apportioner, AShortPairInsideALongOneIsItsOwn) {
 }
 
 // The begin was recorded while another tenant had the device, as a begin is when nothing is queued.
-TEST(Apportioner, WhatAPairWaitedForItsTurnIsNotItsOwn) {
+TEST(Apportioner, WaitingForATurnIsNotCharged) {
   constexpr Ns us = std::chrono::microseconds(1);
   Apportioner whose(Ns{0});
   for (int i = 0; i < 4; ++i) {
@@ -91,7 +91,7 @@ TEST(Apportioner, APairThatSpansAnothersSliceIsChargedWhatItTook) {
 }
 
 // kA's estimates are half of its work's real time. Its uninterrupted pairs show that.
-TEST(Apportioner, EstimatesArePutRightByPairsThatWereNotInterrupted) {
+TEST(Apportioner, UninterruptedPairsCorrectEstimates) {
   constexpr Ns us = std::chrono::microseconds(1);
   Apportioner whose(Ns{0});
   for (int i = 0; i < 10; ++i) {
@@ -104,7 +104,7 @@ TEST(Apportioner, EstimatesArePutRightByPairsThatWereNotInterrupted) {
 }
 
 // Its estimate also spans kB's slices.
-TEST(Apportioner, LongWorkThatTookTurnsHasASliceBeforeItsEnd) {
+TEST(Apportioner, InterruptedLongWorkHasASliceBeforeItsEnd) {
   constexpr Ns ms = std::chrono::milliseconds(1);
   Apportioner whose(Ns{0});
   whose.busy(kA, Ns{0});

@@ -76,7 +76,7 @@ TEST(ArbiterStatus, WhatIsWrittenIsRead) {
 }
 
 // A process may give itself any name.
-TEST(ArbiterStatus, NamesThatAreNoTextAreReplaced) {
+TEST(ArbiterStatus, InvalidUtf8InNamesIsReplaced) {
   ArbiterStatus status;
   status.findings.push_back({.name = "a\xff\"b\n", .cgroup = "c", .device = "d", .since = kTime});
   const auto read = decode_status(encode(status, kTime));
@@ -84,7 +84,7 @@ TEST(ArbiterStatus, NamesThatAreNoTextAreReplaced) {
   EXPECT_EQ(read->findings[0].name, "a\xEF\xBF\xBD\"b\n");
 }
 
-TEST(ArbiterStatus, WhatIsTornOrEditedIsRefused) {
+TEST(ArbiterStatus, ADamagedOrEditedTextIsRefused) {
   const auto whole = encode(full(), kTime);
   for (std::size_t length = 0; length < whole.size(); length += 7) {
     EXPECT_FALSE(decode_status(whole.substr(0, length))) << length;

@@ -110,15 +110,15 @@ INSTANTIATE_TEST_SUITE_P(
                  Ns{0}, 1, kNormal},
         IdleWord{"ManyNormalBesideTheirLike", kNormal, toggling(200ms, 10ms), nothing, Ns{0}, 15,
                  kNormal},
-        IdleWord{"AWeightBesideALesserOne", TimePolicy{.weight = 9}, toggling(200ms, 10ms), nothing,
-                 Ns{0}, 1, kNormal},
+        IdleWord{"AWeightNextToASmallerOne", TimePolicy{.weight = 9}, toggling(200ms, 10ms),
+                 nothing, Ns{0}, 1, kNormal},
         IdleWord{"ManyBestEffortBesideTheirLike", kBestEffort, toggling(200ms, 10ms), nothing,
                  Ns{0}, 15, kBestEffort}),
     [](const auto& test) { return test.param.name; });
 
 // On a device with a latency-critical tenant, best-effort ones take turns of a few milliseconds. A
 // tenant that has the turn and does nothing loses it.
-TEST(Turns, GoOnToWhoUsesThem) {
+TEST(Turns, PassToTenantsThatUseThem) {
   VirtualDevice device;
   device.add(kCritical, nothing);
   const TenantId hostile = device.add(kBestEffort, nothing);
@@ -130,7 +130,7 @@ TEST(Turns, GoOnToWhoUsesThem) {
 
 // A latency-critical tenant that has used up its cap waits for the cap only, and does not delay
 // others.
-TEST(Urgency, OfATenantThatWaitsForItsCapHoldsNobodyOff) {
+TEST(Urgency, OfATenantAtItsCapDelaysNobody) {
   VirtualDevice device;
   const TenantId capped = device.add(kCappedCritical, storm(1ms));
   const TenantId other = device.add(kBestEffort, storm(200us));

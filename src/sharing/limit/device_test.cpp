@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Table, CapsTogether,
                          [](const auto& test) { return test.param.name; });
 
 // Unlimited work gets what the capped tenant leaves, even next to long launches.
-TEST(Device, TheDeviceDoesNotRunDryBesideLongLaunches) {
+TEST(Device, TheDeviceDoesNotRunDryNextToLongLaunches) {
   VirtualDevice device;
   const TenantId capped = device.add({.permille = 300}, storm(7ms));
   const TenantId other = device.add({}, storm(300us));
@@ -218,7 +218,7 @@ TEST(Device, WhatIsChargedIsWhatWasExecuted) {
 }
 
 // A tenant whose time is only counted is charged what it used, without a limit.
-TEST(Device, ATenantThatNothingHoldsIsAccounted) {
+TEST(Device, AnUnlimitedTenantIsAccounted) {
   Device device{Ns{0}};
   const TenantId counted{1};
   device.put(counted, {.permille = 100});
@@ -255,7 +255,7 @@ TEST(Device, BestEffortDoesNotHarmTheLatencyCritical) {
 }
 
 // The tenant is stopped while it waits. Until it continues, it does not use its permission.
-TEST(Device, WhoDoesNotUseItsLeaveHoldsNobodyBack) {
+TEST(Device, AnUnusedPermissionDelaysNobody) {
   Device device(Ns{0});
   const TenantId stopped{1};
   const TenantId other{2};
@@ -283,7 +283,7 @@ TEST(Device, WhoDoesNotUseItsLeaveHoldsNobodyBack) {
 
 // The forger always reports more work than the device can have, and reports ends that did not
 // happen.
-TEST(Device, WhoForgesItsReportsDoesNotKeepOthersFromTheDevice) {
+TEST(Device, ForgedReportsDoNotBlockOthers) {
   Device device(Ns{0});
   const TenantId forger{1};
   const TenantId other{2};

@@ -98,7 +98,7 @@ TEST(Tampering, WhoReportsNothingGetsItsShareOnceItIsFound) {
 }
 
 // The launches were expected to take 10 us each. They take 40 ms, and all are in flight.
-TEST(Tampering, WorkThatTakesMuchLongerThanItWasExpectedToIsPaidBeforeMoreMayGo) {
+TEST(Tampering, UnderestimatedWorkIsPaidBeforeMoreMayGo) {
   VirtualDevice device;
   int launches = 0;
   const TenantId late = device.add(

@@ -23,7 +23,7 @@ TEST(TenantLimits, AreReadAsTheyWereWritten) {
   EXPECT_EQ(*limits, sample());
 }
 
-TEST(TenantLimits, WhatIsTornOrEditedIsRefused) {
+TEST(TenantLimits, ADamagedOrEditedTextIsRefused) {
   const std::string text = encode(sample());
   for (std::size_t i = 0; i < text.size(); ++i) EXPECT_FALSE(decode(text.substr(0, i))) << i;
   std::string edited = text;

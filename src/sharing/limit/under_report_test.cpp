@@ -59,7 +59,7 @@ TEST(UnderReport, WhoTellsAgainIsNotFoundAfterAWhile) {
 }
 
 // Two tenants of equal weight always want more; one reports a tenth of what it uses.
-TEST(UnderReport, ATenantThatTellsLittleGainsNoMoreThanTheTolerance) {
+TEST(UnderReport, AnUnderReportingTenantGainsAtMostTheTolerance) {
   constexpr int kSeconds = test::kSanitized ? 20 : 60;
   const auto part_of_liar = [](bool compared) {
     testing::VirtualDevice device;

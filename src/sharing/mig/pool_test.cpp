@@ -64,7 +64,7 @@ TEST(Pools, AnotherDocumentIsNotReadInSilence) {
             "into one");
 }
 
-TEST(Pools, WhatIsWrongIsSaidWithItsLine) {
+TEST(Pools, ErrorsNameTheLine) {
   const struct {
     const char* name;
     const char* text;

@@ -76,7 +76,7 @@ TEST(Charge, IsTheLargerOfMemoryAndCompute) {
   }
 }
 
-TEST(Charge, IsOfTheClassesThatAreNamed) {
+TEST(Charge, CountsOnlyTheGivenClasses) {
   const std::vector<std::string> classes = {"gpu-share", "team-gpus"};
   const auto charged = [&](const char* name) {
     const json claim = {
@@ -91,7 +91,7 @@ TEST(Charge, IsOfTheClassesThatAreNamed) {
   EXPECT_EQ(charged("gpu-shares"), 0);
 }
 
-TEST(Charge, OfAlternativesIsTheDearestOfRequestsTheSum) {
+TEST(Charge, IsTheMostExpensiveAlternativeAndTheSumOfRequests) {
   const json alternatives = {{"name", "gpu"},
                              {"firstAvailable",
                               {exactly({{"memory", "1Mi"}, {"compute", "50"}})["exactly"],
@@ -113,7 +113,7 @@ TEST(Charge, OfAFractionIsTheFraction) {
   }
 }
 
-TEST(Charge, WhatNobodyCanCountIsRefused) {
+TEST(Charge, UncountableClaimsAreRefused) {
   struct Case {
     const char* name;
     json request;

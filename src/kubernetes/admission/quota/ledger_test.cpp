@@ -38,7 +38,7 @@ TEST(Ledger, KeepsBillionths) {
 }
 
 // While controllers are upgraded or downgraded one after the other.
-TEST(Ledger, IsReadByTheReleaseBeforeAndReadsIts) {
+TEST(Ledger, IsCompatibleWithThePreviousRelease) {
   // The previous release reads only thousandths; they are rounded up.
   Ledger ledger;
   ledger.claims["a"] = {.billionths = 333'333'333, .is_seen = true};
@@ -59,7 +59,7 @@ TEST(Ledger, IsReadByTheReleaseBeforeAndReadsIts) {
   EXPECT_EQ(after.billionths(), 1500 * kMilli);
 }
 
-TEST(Ledger, WhatIsTornIsNotEmpty) {
+TEST(Ledger, ADamagedTextIsNotEmpty) {
   const char* texts[] = {
       "",
       "{}",
@@ -85,7 +85,7 @@ TEST(Ledger, AFullOneFitsIntoAnAnnotation) {
 }
 
 // Any number of claims may be older than the quota, and whole GPUs are limited to what they leave.
-TEST(Ledger, OfMoreThanFitTheSumStays) {
+TEST(Ledger, KeepsTheSumOfMoreThanFit) {
   Ledger ledger;
   ledger.claims["on its way"] = reserved(250, seconds(1));
   std::map<std::string, std::int64_t> live;
@@ -114,7 +114,7 @@ TEST(Ledger, ItsSumDoesNotWrap) {
   EXPECT_EQ(ledger.billionths(), kMost);
 }
 
-TEST(Ledger, FollowsWhatIsThere) {
+TEST(Ledger, FollowsTheExistingClaims) {
   Ledger ledger;
   ledger.claims = {
       {"lives", seen(500)},
@@ -136,7 +136,7 @@ TEST(Ledger, FollowsWhatIsThere) {
   EXPECT_EQ(after.at("before us").billionths, 750 * kMilli);
 }
 
-TEST(Ledger, AClaimHoldsWhatItIsChargedAndNeverMoreThanBefore) {
+TEST(Ledger, AClaimHoldsItsChargeAndNeverMoreThanBefore) {
   Ledger ledger;
   ledger.claims = {{"a", seen(1000)}};
   const auto lower = reconcile(ledger, {{"a", 400 * kMilli}}, kNow);

@@ -14,7 +14,7 @@ Result<std::optional<Limit>> read(const std::string& text) {
   return read_limit(view.value());
 }
 
-TEST(Limit, IsWhatAQuotaSaysOfWholeGpus) {
+TEST(Limit, IsAQuotasAmountOfWholeGpus) {
   struct Case {
     const char* name;
     const char* json;
@@ -61,7 +61,7 @@ TEST(Limit, IsWhatAQuotaSaysOfWholeGpus) {
 }
 
 // A failure is not "no limit".
-TEST(Limit, WhatCannotBeReadIsNoMissingLimit) {
+TEST(Limit, AnUnreadableLimitIsAnError) {
   for (const auto* hard : {R"("many")", R"("-1")", R"("4x")", R"("1e")", "4", "null", "{}"}) {
     const auto text = std::string(R"({"spec":{"hard":{"requests.nvidia.com/gpu":)") + hard + "}}}";
     EXPECT_FALSE(read(text)) << hard;

@@ -41,7 +41,7 @@ TEST(OwnQuota, IsReadAsItWasWritten) {
             (json{{"apiVersion", "a/v1"}, {"kind", "Kind"}, {"name", "owner"}, {"uid", "o-1"}}));
 }
 
-TEST(OwnQuota, AChangeKeepsWhatIsNotOurs) {
+TEST(OwnQuota, AChangeKeepsOtherFields) {
   auto object = json::parse(new_own_quota(holding(750), kLimits, kOwner));
   object["metadata"]["resourceVersion"] = "7";
   object["metadata"]["annotations"]["theirs"] = "x";

@@ -82,7 +82,7 @@ DraModel l20_with_reserve() {
           .total = Bytes::from_mib(46068)};
 }
 
-TEST(Parts, ThatAreTogetherAGpuAreChargedAsOne) {
+TEST(Parts, ThatFillAGpuAreChargedAsOne) {
   const auto small = t4();
   const auto large = l20();
   struct Case {

@@ -25,7 +25,7 @@ Reservation half(std::string uid = "u") {
   return {.ns = "team-a", .claim = "c", .uid = std::move(uid), .billionths = 500 * kMilli};
 }
 
-TEST(Reserve, WholeGpusAndSharesAreHeldToOneQuota) {
+TEST(Reserve, WholeGpusAndSharesHaveOneQuota) {
   struct Case {
     const char* name;
     Limit limit;
@@ -58,7 +58,7 @@ TEST(Reserve, WholeGpusAndSharesAreHeldToOneQuota) {
   }
 }
 
-TEST(Reserve, SaysWhoTakesWhat) {
+TEST(Reserve, ReportsWhatIsUsed) {
   const auto refused =
       reserve(holding(1750), {{"gpus", 4000 * kMilli, 2000 * kMilli}}, half(), kNow);
   ASSERT_FALSE(refused);
@@ -109,7 +109,7 @@ TEST(Reserve, AFullLedgerTakesNoMore) {
   EXPECT_THAT(refused.error().message(), HasSubstr("2000 claims of shares"));
 }
 
-TEST(LeftForWhole, IsWhatSharesLeaveOfTheTightestQuota) {
+TEST(LeftForWhole, IsTheRestOfTheTightestQuota) {
   EXPECT_EQ(left_for_whole(holding(1500), {}), std::nullopt);
   EXPECT_EQ(
       left_for_whole(holding(1500), {{"a", 8000 * kMilli, 0}, {"b", 4000 * kMilli, 3000 * kMilli}}),

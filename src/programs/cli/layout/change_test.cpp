@@ -287,7 +287,7 @@ TEST(LayoutUsers, OnlyOfWhatGoesTheyAreAskedAndNamed) {
 }
 
 // Two adjacent slices are free only where the present one is.
-TEST(LayoutUsers, OfAComputeInstanceThatMustMakeWayForALargerOneTheyAreNamed) {
+TEST(LayoutUsers, OfAComputeInstanceThatMustMakeRoomAreNamed) {
   Node node;
   ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 1}})}}).trouble);
   const int instance = node.control.state(kGpu).instances[0].id;
