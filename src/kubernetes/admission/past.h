@@ -2,9 +2,9 @@
 // What an earlier rewrite left in a Pod. The record alone is never trusted:
 //
 //   - A claim is ours by its form: its name is tranche-gpu or begins with tranche-gpu-, and its
-//     template     has one of our names. The record does not count, because it may be lost: if a
-//     manifest's last     annotation is removed, kubectl removes them all. A user's claim of
-//     another name is never touched,     even with such a template.
+//     template has one of our names. The record does not count, because it may be lost: if a
+//     manifest's last annotation is removed, kubectl removes them all. A user's claim of another
+//     name is never touched, even with such a template.
 //   - A replica is ours if the record names it and the container has exactly one.
 //
 // Pure; refers to the Pod.

@@ -11,10 +11,10 @@
 //
 // Guarantees:
 //   - Rewriting a rewritten object changes nothing. A manifest applied again over the rewritten
-//     object     gives the same object; a Pod or Job, which is immutable, also when the fleet has
+//     object gives the same object; a Pod or Job, which is immutable, also when the fleet has
 //     changed since.
 //   - Another fraction in a workload's template gives another ResourceClaimTemplate there. A
-//     container     that no longer requests a fraction loses its claim (plan.h says how that is
+//     container that no longer requests a fraction loses its claim (plan.h says how that is
 //     detected).
 //   - Claims of the user are not touched.
 //   - No container gets less than it requests, and more only by a larger replica, with a warning.

@@ -1,5 +1,5 @@
 #pragma once
-// What each command of the table does: one function each.
+// The function that runs each command of the table.
 
 #include "cli/shell/command.h"
 
@@ -7,10 +7,10 @@ namespace tranche::cli {
 
 // Returns the exit code.
 using Run = int (*)(const Invocation&);
-// nullptr: nobody wrote it.
+// nullptr: there is none.
 Run run_of(const Command& command);
 
-// In files of these names; those that are more than a file have rooms of their own.
+// Each is in a file of its name; larger commands have their own rooms.
 int run_agent_command(const Invocation& invocation);
 int run_arbiter_command(const Invocation& invocation);
 int run_cleanup_command(const Invocation& invocation);

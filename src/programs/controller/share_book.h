@@ -48,9 +48,8 @@ class ShareBook {
 
   // Reserves the share. Success: the claim may be admitted. A dry run reserves nothing.
   //     kFailedPrecondition  a quota is reached; the message is for the user
-  //     kUnavailable         the API server does not answer, or others keep writing; also before
-  //     the
-  //                          cluster's GPUs are known
+  //     kUnavailable         the API server does not answer, others keep writing, or the cluster's
+  //                          GPUs are not known yet
   Result<void> reserve(const admission::quota::Reservation& asked, bool is_dry_run,
                        const cluster::Call& call);
 

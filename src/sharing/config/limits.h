@@ -1,8 +1,7 @@
 #pragma once
 // The promises of `tranche.limits` in the configuration file to the holders of a resource: how much
-// of
-// a device's memory and time each tranche has, and how strictly that is enforced (docs/limits.md).
-// Values only; offer/limits.h computes the amounts on a device.
+// of a device's memory and time each tranche has, and how strictly that is enforced
+// (docs/limits.md). Values only; offer/limits.h computes the amounts on a device.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,5 @@
 #pragma once
-// All that is held on a node at one moment, as a value: who asks for a device, a Pod or a conflict
-// asks here. Pure.
+// All holdings of a node at one moment, as a value, with queries by device, Pod and conflict. Pure.
 
 #include <cstddef>
 #include <span>
@@ -17,13 +16,13 @@ class Holdings {
   Holdings() = default;
   explicit Holdings(std::vector<Holding> all) : all_(std::move(all)) {}
 
-  // Those of this GPU or MIG instance, and of what lies on the same silicon: of a GPU its
-  // instances, of an instance its GPU.
+  // Those of this GPU or MIG instance and of overlapping devices: a GPU's instances, an instance's
+  // GPU.
   Holdings of_device(std::string_view uuid) const;
   Holdings of_pod(std::string_view ns, std::string_view pod) const;
-  // Those that keep `wanted` from being given (excludes()).
+  // Those that prevent granting `wanted` (excludes()).
   Holdings conflicts(const Holding& wanted) const;
-  // Whose they are, for people (describe_holders()).
+  // Their holders, for people (describe_holders()).
   std::string describe() const;
 
   const std::vector<Holding>& all() const { return all_; }
@@ -40,9 +39,9 @@ class Holdings {
   std::vector<Holding> all_;
 };
 
-// "default/a, default/b and 3 more": whose they are, at most 16 by name. Of a claim whose Pod is
-// not known the claim is named: "claim team/half". The others whose Pod is not known are "a
-// container that kubelet does not name".
+// "default/a, default/b and 3 more": the holders, at most 16 by name. If a claim's Pod is unknown,
+// the claim is named: "claim team/half". Others without a known Pod are "a container that kubelet
+// does not name".
 std::string describe_holders(std::span<const Holding> holdings);
 
 }  // namespace tranche::holdings

@@ -1,7 +1,6 @@
 #pragma once
-// Which devices of a machine use the same silicon: a GPU and its MIG instances do, two instances of
-// one GPU do not. The rule is overlap() (holdings/holding.h); this is an index of it, for who asks
-// with a UUID. A value, pure.
+// Which devices of a machine overlap: a GPU and its MIG instances do, two instances of one GPU do
+// not. An index for overlap() (holdings/holding.h) by UUID. A value, pure.
 
 #include <set>
 #include <string>
@@ -18,12 +17,12 @@ class Silicon {
   Silicon() = default;
   explicit Silicon(const gpu::Machine& machine);
 
-  // UUID of the GPU that the device is, or lies on; empty: the machine does not have it.
+  // UUID of the device's GPU, or its own; empty: the machine does not have it.
   std::string gpu_of(std::string_view device) const;
   bool has(std::string_view device) const { return !gpu_of(device).empty(); }
-  // The others that use silicon of the device.
+  // The devices that overlap it.
   const std::vector<std::string>& beside(std::string_view device) const;
-  // The device and these. Of a device that the machine does not have, it alone.
+  // The device with these; only the device itself if the machine does not have it.
   std::set<std::string> of(std::string_view device) const;
 
   bool operator==(const Silicon&) const = default;

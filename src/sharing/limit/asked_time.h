@@ -21,9 +21,10 @@ class AskedTime {
   // A tenant that was found counts as found for this long after the last time.
   static constexpr Ns kStays = std::chrono::seconds(30);
 
-  // At `now` the tenant's counter is `told`; since the last call batches ended for which it had
-  // asked `ended`; its living processes asked for `outstanding` and did not report that as ended.
-  // Returns what it asked for since the last call, never below 0. The first call starts at 0.
+  // At `now` the tenant's counter is `told`. Since the last call, batches ended for which it had
+  // asked `ended`; its living processes asked for `outstanding` and have not reported that as
+  // ended. Returns what it asked for since the last call, never below 0. The first call starts at
+  // 0.
   Ns observe(Ns now, Ns told, Ns ended, Ns outstanding);
   // Whether the counter is false. It is not trusted until kStays after the last time.
   bool is_false(Ns now) const { return false_until_ && now < *false_until_; }

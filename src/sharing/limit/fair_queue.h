@@ -86,7 +86,7 @@ class FairQueue {
 
   explicit FairQueue(Ns start) : now_(start) {}
 
-  // Adds a tenant, or changes the share of an existing one. An existing tenant keeps its account.
+  // Adds a tenant, or changes the policy of an existing one, which keeps its account.
   void put(TenantId tenant, const TimePolicy& policy);
   void remove(TenantId tenant) { tenants_.erase(tenant); }
 

@@ -44,8 +44,8 @@ bool is_held(const TenantLimits& limits);
 // limit.
 std::optional<Bytes> most_memory(const TenantLimits& limits, const DeviceLimits& device);
 
-// The tenant's share for the policy. An elastic tenant may use what others leave idle, so it has no
-// cap. A strict tenant has exactly its part. Other tenants are not limited.
+// The tenant's policy for its GPU time. An elastic tenant may use what others leave idle, so it has
+// no cap. A strict tenant has exactly its part. Other tenants are not limited.
 TimePolicy time_policy_of(const TenantLimits& limits, const DeviceLimits& device);
 
 }  // namespace tranche::limit

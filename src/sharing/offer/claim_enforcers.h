@@ -15,8 +15,8 @@
 
 namespace tranche::offer {
 
-// The enforcers for one GPU. MIG instances have none: limits below the instance's size are enforced
-// by the limiter.
+// The enforcers for claims of one GPU. MIG instances have none: the limiter enforces limits below
+// the instance's size.
 struct GpuEnforcers {
   MemoryEnforcer enforcer = MemoryEnforcer::kLimiter;  // of a memory limit
   // The resource whose MPS control daemon serves the GPU, now or soon; empty: MPS does not share

@@ -1,6 +1,6 @@
 #pragma once
-// A change of the layouts of this machine's GPUs by hand: what would be done, who is in its way,
-// and doing it, with a journal in a file so that the next call finishes or undoes what was cut off.
+// A change of the layouts of this machine's GPUs by hand: plans it, shows it, checks who uses what,
+// and makes it, with a journal file so that the next call finishes or undoes an interrupted change.
 
 #include <filesystem>
 #include <functional>
@@ -22,14 +22,14 @@
 
 namespace tranche::cli {
 
-// The journal of the change that is under way. The folder is made when one is stored.
+// The journal of the running change. Storing one creates the folder.
 class JournalFile {
  public:
   JournalFile(FsRoot fs, std::filesystem::path file) : fs_(std::move(fs)), file_(std::move(file)) {}
 
-  // nullopt: no change was cut off. kInvalidArgument: it cannot be read; the hint says what to do.
+  // nullopt: no change was interrupted. kInvalidArgument: unreadable; the hint says what to do.
   Result<std::optional<mig::Journal>> load() const;
-  // Returns when it is safe from a power cut.
+  // Returns once it would survive a power failure.
   Result<void> store(const mig::Journal& journal) const;
   Result<void> remove() const { return fs_.remove(file_); }
 
@@ -45,28 +45,28 @@ struct LayoutChange {
   mig::Change change;  // from what is present
 };
 
-// What leads from the GPUs as they are to the wishes. GPUs of `cut_off` that nothing is wished of
-// go back to what they had before it.
+// The change from the GPUs' present layouts to the wishes. GPUs of `cut_off` without a wish go back
+// to what they had before it.
 Result<LayoutChange> plan_layout(const std::map<gpu::GpuUuid, mig::GpuWish>& wishes,
                                  const gpu::Machine& machine, gpu::MigControl& control,
                                  const std::optional<mig::Journal>& cut_off);
 
-// For people: of each GPU what it has and shall have, with the instances that go, stay and come.
+// For people: each GPU's present and future layout, with the instances that go, stay and come.
 std::string show(const LayoutChange& change, const gpu::Machine& machine);
 
 // UUIDs of GPUs and MIG devices -> "python (pid 4711)" of each process that uses one.
 using UsersOf = std::function<Result<std::vector<std::string>>(std::vector<std::string> uuids)>;
-// kFailedPrecondition: processes use what goes; they are named.
+// kFailedPrecondition: processes use leaving instances; they are named.
 Result<void> check_unused(const LayoutChange& change, const gpu::Machine& machine,
                           const UsersOf& users_of);
 
-// For a dry run. kUnsupported: a mode changes that most likely comes with a reboot alone; the hint
-// says what to do. `take_layout` does not ask, for the driver knows.
+// For a dry run. kUnsupported: a mode most likely changes only by a reboot; the hint says what to
+// do. `take_layout` does not ask, because the driver decides.
 Result<void> check_resets(const LayoutChange& change, const gpu::Machine& machine);
 
 struct LayoutEnd {
-  std::optional<Error> trouble;       // nullopt: the GPUs have what is wished
-  std::optional<Error> undo_trouble;  // nullopt: after trouble they have the old layout
+  std::optional<Error> trouble;       // nullopt: the GPUs have the wished layout
+  std::optional<Error> undo_trouble;  // nullopt: after `trouble` they have the old layout
 };
 struct LayoutWork {
   mig::Hardware hardware;
@@ -74,7 +74,7 @@ struct LayoutWork {
   const Clock& clock;
   mig::Watcher watcher;
   mig::Retries retries;
-  // Leads back to what the GPUs had; the way back is not stopped.
+  // Undoes the change; undoing is not stopped.
   std::stop_token stop = {};
 };
 // `name`: of the layout.

@@ -1,5 +1,5 @@
 #pragma once
-// Which GPU `tranche layout` plans for: a model of the table, or what this machine has.
+// The GPU that `tranche layout` plans for: a model of the table, or this machine's.
 
 #include <string>
 
@@ -15,12 +15,12 @@ struct PlannedGpu {
   gpu::MigGeometry geometry;
 };
 
-// kUnsupported: there is no MIG; the hint says what shares the GPU instead. kInvalidArgument: the
-// model is not known, or the machine has several and none was named. kUnavailable, kTimeout: no
-// model was named, and there is no driver, or it does not answer.
+// kUnsupported: no MIG; the hint says what shares the GPU instead. kInvalidArgument: an unknown
+// model, or no model although the machine has several. kUnavailable, kTimeout: no model, and there
+// is no driver, or it does not answer.
 Result<PlannedGpu> planned_gpu(const config::LayoutOptions& options);
 
-// The driver's, else that of the table: an older driver does not tell places. Empty: no MIG.
+// From the driver, else from the table: older drivers do not report places. Empty: no MIG.
 gpu::MigGeometry geometry_of(const gpu::Gpu& gpu);
 
 }  // namespace tranche::cli

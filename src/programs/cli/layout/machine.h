@@ -23,10 +23,10 @@ class LayoutMachine {
 
   const gpu::Machine& machine() const { return machine_; }
   nvml::MigControl& control() { return *control_; }
-  // What the GPUs with MIG have.
+  // The layouts of the GPUs with MIG.
   Result<mig::Layout> present();
-  // "python (pid 4711)" of each process that uses one of the devices, by NVML's lists. `with_mps`:
-  // also of MPS servers, which are not users of their own.
+  // "python (pid 4711)" for each process that uses one of the devices, by NVML's lists. `with_mps`:
+  // with MPS servers, which are not users themselves.
   Result<std::vector<std::string>> users_of(const std::vector<std::string>& uuids,
                                             bool with_mps = true) const;
   const std::shared_ptr<nvml::Connection>& connection() const { return connection_; }
@@ -44,14 +44,14 @@ class LayoutMachine {
   std::unique_ptr<nvml::MigControl> control_;
 };
 
-// A layout of a file.
+// A layout in a file.
 struct ChosenLayout {
   mig::PartedFile file;
   std::string name;
 };
-// `machine`: for the default layouts, where no file is named; nullptr: then a file is needed.
-// kInvalidArgument: the file has errors, or several layouts and none is chosen. kNotFound: there is
-// no such file or layout.
+// `machine`: for the default layouts, if no file is named; null: a file is needed.
+// kInvalidArgument: the file has errors, or several layouts and none is chosen. kNotFound: no such
+// file or layout.
 Result<ChosenLayout> choose_layout(const config::LayoutFileOptions& options,
                                    const gpu::Machine* machine);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a node's agent has published of its GPUs (cluster/formats/gpu_node.h), for `tranche layout
-// show` of a node. Pure, but for the reading.
+// The GPUs that a node's agent has published (cluster/formats/gpu_node.h), for `tranche layout
+// show` of a node. Pure, except for reading.
 
 #include <string>
 #include <vector>
@@ -14,14 +14,14 @@ namespace tranche::cli {
 struct NodeGpus {
   bool published = false;
   std::vector<cluster::GpuNodeGpu> gpus{};
-  std::string trouble{};  // why it is not known whether there is something; "": it is known
+  std::string trouble{};  // why it is unknown; "": it is known
 };
 
 NodeGpus read_node_gpus(cluster::Objects& objects, const std::string& node);
 
 // "3g.40gb, 1g.10gb x 2", "MIG on, no instances", "MIG off"
 std::string mig_text(const cluster::GpuNodeGpu& gpu);
-// For people, one line a GPU; "": nothing is published.
+// For people, one line for each GPU; "": nothing is published.
 std::string describe(const NodeGpus& gpus);
 // "gpus" of layout-node/v1.
 json::Value document_of(const NodeGpus& gpus);

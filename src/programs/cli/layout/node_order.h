@@ -1,10 +1,10 @@
 #pragma once
 // `tranche layout apply --node NODE -c NAME`: sets the label nvidia.com/mig.config of a Node, and
-// follows the change that its agent makes (cluster/formats/mig_change.h). Uses the objects port
-// alone.
+// follows the change that its agent makes (cluster/formats/mig_change.h). Uses only the objects
+// port.
 //
-// The field manager is this command's own. With that of the pools (controller/mig_pools.h) an apply
-// would take away the pool's mark, which is a field of theirs.
+// The field manager is this command's own. With that of the pools (controller/mig_pools.h), an
+// apply would remove the pool's mark, which is one of their fields.
 
 #include <chrono>
 #include <functional>
@@ -28,28 +28,28 @@ struct NodeOrder {
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
 };
 
-// What the command needs of its surroundings.
+// What the command needs from outside.
 struct NodePorts {
   cluster::Objects& objects;
   const Clock& clock;
-  // Waits; false: the user has interrupted.
+  // Waits; false: interrupted by the user.
   std::function<bool(std::chrono::milliseconds)> pause;
-  // Text with its line ends, for good.
+  // Prints text with its line ends.
   std::function<void(const std::string&)> print;
-  // One line that the next one replaces. Empty: there is no terminal.
+  // Prints a line that the next one replaces. Empty: there is no terminal.
   std::function<void(const std::string&)> tick;
-  // Whether to go on. Empty: nobody is asked.
+  // Asks whether to continue. Empty: does not ask.
   std::function<bool()> ask;
 };
 
-// Ends when the Node has the layout and takes Pods again.
-//   kUnsupported         the node has no MIG
-//   kFailedPrecondition  a change to another layout is open; the change failed, nobody began it, or
-//                        it was not over in time; the user interrupted or said no
-// and those of the port. What it did until then stays: the hint says how to take it back.
+// Returns when the Node has the layout and accepts Pods again.
+//     kUnsupported         the node has no MIG
+//     kFailedPrecondition  a change to another layout is open; the change failed, did not begin, or
+//                          took too long; the user interrupted or declined
+// and those of the port. What was done until then stays: the hint says how to undo it.
 Result<void> apply_on_node(const NodePorts& ports, const NodeOrder& order);
 
-// kNotFound: there is no such Node.
+// kNotFound: no such Node.
 Result<NodeLayout> read_node_layout(cluster::Objects& objects, const std::string& node);
 
 }  // namespace tranche::cli

@@ -1,6 +1,6 @@
 #pragma once
-// `tranche layout`: what its words share. Each word is a function in a file of its own, and a row
-// of the table in layout.cpp.
+// What the words of `tranche layout` share. Each word is a function in its own file, and a row of
+// the table in layout.cpp.
 
 #include <string>
 #include <string_view>
@@ -36,16 +36,16 @@ int run_layout_defaults(const LayoutCall& call);
 // With --node, or --snapshot (on_node.cpp).
 int run_layout_apply_on_node(const LayoutCall& call, const config::LayoutFileOptions& options);
 int run_layout_show_of_node(const LayoutCall& call, const config::LayoutOptions& options);
-// Whether the user says yes. `signals`: Ctrl-C is a no.
+// Whether the user agrees. `signals`: Ctrl-C means no.
 bool wants_to_go_on(int signals);
 
-// Says what is wrong with the command line. Returns the exit code.
+// Prints what is wrong with the command line. Returns the exit code.
 int refuse(const LayoutCall& call, std::string_view what);
-// Prints the error of a word that did its work. Returns the exit code that its code stands for.
+// Prints the error of a word's work. Returns the exit code for it.
 int end(const LayoutCall& call, const Error& error);
 
-// kUnsupported: the model is known and has no MIG; the hint says what shares it instead.
-// kInvalidArgument: it is not known; the hint names the nearest.
+// kUnsupported: a known model without MIG; the hint says what shares it instead. kInvalidArgument:
+// unknown; the hint names the nearest.
 Result<const gpu::MigModel*> mig_model(std::string_view name);
 
 }  // namespace tranche::cli

@@ -22,13 +22,13 @@ Result<cluster::Node> find_node(cluster::Objects& objects, const std::string& na
 // kFailedPrecondition: the annotation cannot be read; the hint says how to remove it.
 Result<LimitSettings> settings_of(const cluster::Node& node);
 
-// The agent's answer; empty when it cannot be read.
+// The agent's answers; empty if unreadable.
 std::vector<cluster::LimitOutcome> outcomes_of(const cluster::Node& node);
-// The agent's answer to exactly this setting; nullopt: it has not answered yet.
+// The agent's answer to exactly this setting; nullopt: not answered yet.
 std::optional<cluster::LimitOutcome> answer_to(const cluster::LimitSetting& setting,
                                                const cluster::Node& node);
 
-// As answer_to(), with state "waiting" in place of nullopt.
+// Like answer_to(), with state "waiting" instead of nullopt.
 cluster::LimitOutcome answer_or_none(const cluster::LimitSetting& setting,
                                      const cluster::Node& node);
 

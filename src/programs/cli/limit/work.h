@@ -14,7 +14,7 @@
 
 namespace tranche::cli {
 
-// The result of each setting that the command was about.
+// The result of each setting of the command.
 struct LimitReport {
   std::vector<cluster::LimitOutcome> outcomes;
   // A problem to look at (exit code 1): a setting was refused, or was not in force in time. "":

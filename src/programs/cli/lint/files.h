@@ -1,5 +1,5 @@
 #pragma once
-// The files of `tranche lint`: read, and written where they are corrected.
+// The files of `tranche lint`: read, and written if corrected.
 
 #include <string>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace tranche::cli {
 
-// Of each path its text; of a folder those of its files that end in .yaml, .yml or .json; of "-"
-// standard input. An error names the path: nothing is judged where something cannot be read.
+// The text of each path; for a folder, of its files *.yaml, *.yml and *.json; for "-", standard
+// input. An error names the path: nothing is checked unless everything can be read.
 Result<std::vector<lint::SourceFile>> read_lint_files(const std::vector<std::string>& paths);
 
-// Writes each corrected file into `folder`, which is made where it is not there, and returns the
-// paths. Nothing is written where two would have one name, or one would replace what was read
+// Writes each corrected file into `folder`, which is created if missing, and returns the paths.
+// Nothing is written if two would have the same name, or one would replace an input file
 // (kInvalidArgument).
 Result<std::vector<std::string>> write_corrected(const std::vector<lint::FileResult>& results,
                                                  const std::string& folder);

@@ -1,5 +1,5 @@
 #pragma once
-// What lint compares manifests with where no cluster is asked, and what it asks a cluster.
+// The names that lint compares manifests with: built-in ones, and those of a cluster.
 
 #include <string>
 
@@ -10,12 +10,12 @@
 
 namespace tranche::cli {
 
-// The names that our driver publishes, and those of NVIDIA's that it does not. `driver`: our
-// driver's name. NVIDIA's names are known whatever that is: theirs may run beside it.
+// The names that our driver publishes, and NVIDIA's that it does not. `driver`: our driver's name.
+// NVIDIA's names are always included: their driver may run next to ours.
 lint::Surroundings published_surroundings(std::string driver = std::string(kDefaultDraDriver));
 
-// Reads Nodes, ResourceSlices and DeviceClasses of a cluster, or of a snapshot. Returns what could
-// not be compared, for people; empty: nothing. Errors: those of the port.
+// Reads Nodes, ResourceSlices and DeviceClasses from a cluster or snapshot. Returns what could not
+// be compared, for people; empty: nothing. Errors: those of the port.
 Result<std::string> ask_cluster(cluster::Objects& objects, lint::Surroundings& around);
 
 }  // namespace tranche::cli

@@ -19,10 +19,10 @@ struct LintCounts {
 };
 LintCounts count(const std::vector<lint::FileResult>& results);
 
-// For people, as compilers write: "file:line: error: what", then where in the document and what to
-// do. `width`: of the terminal, for lines that are broken; 0: none is.
+// For people, like a compiler: "file:line: error: what", then the place in the document and what to
+// do. `width`: of the terminal, for wrapping; 0: not a terminal.
 std::string lint_text(const std::vector<lint::FileResult>& results, std::size_t width);
-// "1 error (1 corrected), no warnings in 3 documents", and what was not looked at.
+// "1 error (1 corrected), no warnings in 3 documents", and what was not checked.
 std::string lint_summary(const std::vector<lint::FileResult>& results);
 // lint/v1.
 json::Value lint_document(const std::vector<lint::FileResult>& results);

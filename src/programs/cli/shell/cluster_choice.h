@@ -1,8 +1,7 @@
 #pragma once
-// Which cluster a command of an operator talks to, chosen as kubectl does: the file of
-// --kubeconfig; else the files of KUBECONFIG that exist; else ~/.kube/config; else the service
-// account of the Pod that the command runs in. In a Pod the account comes before ~/.kube/config,
-// unless a context is named.
+// Chooses the cluster for a command as kubectl does: the file of --kubeconfig; else the existing
+// files of KUBECONFIG; else ~/.kube/config; else the service account of the Pod that the command
+// runs in. In a Pod the account comes before ~/.kube/config, unless a context is named.
 
 #include <map>
 #include <string>
@@ -14,12 +13,12 @@
 
 namespace tranche::cli {
 
-// `asked`: of the flags and KUBECONFIG. `by_flag`: --kubeconfig is given. kFailedPrecondition:
-// there is none of these, and the message says where it was looked for. kInvalidArgument: a file or
-// context that is named cannot be used.
+// `asked`: from the flags and KUBECONFIG. `by_flag`: --kubeconfig is given. kFailedPrecondition:
+// none of these exists; the message names the places. kInvalidArgument: a named file or context is
+// unusable.
 Result<kube::Credentials> choose_cluster(const ApiServer& asked, bool by_flag,
                                          const std::map<std::string, std::string>& environment);
-// With the flags and the environment of a command.
+// From a command's flags and environment.
 Result<kube::Credentials> choose_cluster(const ApiServer& asked, const config::Sources& sources);
 
 }  // namespace tranche::cli

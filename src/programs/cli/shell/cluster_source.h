@@ -1,6 +1,6 @@
 #pragma once
-// The cluster that a command looks at: an API server, or a file of `tranche snapshot` in its place.
-// The command reads both through the same port and cannot tell them apart, but for the time.
+// The cluster that a command reads: an API server, or a file of `tranche snapshot`. Both are read
+// through the same port, and differ only in the time.
 
 #include <memory>
 #include <optional>
@@ -18,12 +18,12 @@ namespace tranche::cli {
 
 struct ClusterSource {
   std::unique_ptr<cluster::Objects> objects;
-  std::string ns;  // of the context; "": it names none
-  // When the file was taken: the moment that its answers are about. nullopt: a cluster, now.
+  std::string ns;  // the context's; "": none
+  // When the snapshot was taken: its answers are of that time. nullopt: a cluster, now.
   std::optional<cluster::WallTime> taken_at;
 };
 
-// A file of `tranche snapshot`. Whatever is wrong with it is kInvalidArgument.
+// Reads a file of `tranche snapshot`. Every error is kInvalidArgument.
 Result<cluster::Snapshot> read_snapshot(const std::string& path);
 
 struct ClusterRequest {
@@ -32,7 +32,7 @@ struct ClusterRequest {
   std::string user_agent;
 };
 
-// Errors are those of choose_cluster() and read_snapshot(). `log` must outlive the source.
+// Errors: those of choose_cluster() and read_snapshot(). `log` must outlive the source.
 Result<ClusterSource> open_cluster(const ClusterRequest& request, const config::Sources& sources,
                                    const Log& log);
 

@@ -1,7 +1,6 @@
 #pragma once
-// The commands of `tranche` and their table, from which the help, shell completion and the manual
-// pages are made. A new command is a line in commands.cpp, and one in
-// cli/runs.cpp.
+// The commands of `tranche` and their table, from which help, shell completion and manual pages are
+// made. A new command is a line in commands.cpp, and one in cli/runs.cpp.
 
 #include <map>
 #include <span>
@@ -15,7 +14,7 @@ struct Command;
 
 struct Invocation {
   const Command& command;
-  std::string_view program;  // as usage shows it: "tranche agent", "nvidia-device-plugin"
+  std::string_view program;  // as in the usage: "tranche agent", "nvidia-device-plugin"
   std::span<const std::string_view> arguments;  // after the command's name
   std::map<std::string, std::string> environment;
 };
@@ -30,8 +29,8 @@ struct GroupTitle {
 // In the order of the help.
 std::span<const GroupTitle> groups();
 
-// A command line that the help shows, and what it is for. The line may go on in the shell's way:
-// "tranche completion bash > FILE".
+// A command line for the help, and its purpose. It may use the shell: "tranche completion bash >
+// FILE".
 struct Example {
   std::string_view what;
   std::string_view line;
@@ -52,14 +51,14 @@ struct Command {
   unsigned uses = 0;  // its flags (config::FlagUse); 0: none but --help
   std::span<const Word> words = {};
   std::string_view usage = {};  // between the name and the flags: "set|get POD"
-  // As one of NVIDIA's programs, it ends with 1 where others end with 2.
+  // Like one of NVIDIA's programs, it exits with 1 where others exit with 2.
   bool nvidias_exit_codes = false;
   bool takes_files = false;  // its arguments are paths, which shells complete
   bool listed = true;        // in `tranche help`, completion and manual pages
   bool is_part = false;      // one of parts()
 };
 
-// What an exit code says (base/exit_code.h), as help, manual pages and reference tell it.
+// The meaning of an exit code (base/exit_code.h) in help, manual pages and reference.
 struct ExitCodeText {
   std::string_view code;
   std::string_view meaning;
@@ -68,19 +67,19 @@ std::span<const ExitCodeText> exit_codes();
 
 // In the order of the help, group by group.
 std::span<const Command> commands();
-// NVIDIA's programs that the binary replaces when it is called by their names. So an existing
-// manifest needs only another image.
+// NVIDIA's programs that the binary replaces when called by their names, so that existing manifests
+// need only another image.
 std::span<const Command> parts();
-// The command called `name`; nullptr when there is none.
+// The command `name`; nullptr: none.
 const Command* find_command(std::span<const Command> among, std::string_view name);
-// The word called `name`; nullptr when the command has none.
+// The word `name`; nullptr: none.
 const Word* find_word(const Command& command, std::string_view name);
 // The flags of the command, or of its word.
 unsigned uses_of(const Command& command, const Word* word);
 
 // The examples of the command (`word`: nullptr) or of one of its words: two to four.
 std::vector<Example> examples_of(const Command& command, const Word* word);
-// A command that takes no flags or words needs no page of its own.
+// False: a command without flags or words needs no page.
 bool has_man_page(const Command& command);
 
 // "0.1.0"

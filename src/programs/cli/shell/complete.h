@@ -1,7 +1,7 @@
 #pragma once
-// What may follow on a command line, for programs that ask for it: kubectl, which runs
-// kubectl_complete-tranche (this binary under another name) when `kubectl tranche` is completed.
-// The scripts of `tranche completion` know the same without asking. Pure.
+// Completes a command line for programs that ask: kubectl runs kubectl_complete-tranche (this
+// binary under another name) to complete `kubectl tranche`. The scripts of `tranche completion` do
+// not need to ask. Pure.
 
 #include <span>
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace tranche::cli {
 
-// One line of the answer.
+// One completion.
 struct Candidate {
   std::string text;
-  std::string_view what;  // "": nothing to say
+  std::string_view what;  // its description, or ""
   bool operator==(const Candidate&) const = default;
 };
 
-// What the shell does with the candidates. The numbers are those of cobra, kubectl's library
+// What the shell does with the candidates; the numbers are those of cobra, kubectl's library
 // (ShellCompDirective).
 enum class Directive { kFiles = 0, kNoFiles = 4, kFolders = 16 };
 
@@ -29,10 +29,11 @@ struct Completions {
   bool operator==(const Completions&) const = default;
 };
 
-// `words`: what stands after the program's name; the last one is being written, and may be empty.
+// `words`: the words after the program's name; the last one is being typed, and may be empty.
 Completions complete(std::span<const Command> commands, std::span<const std::string_view> words);
 
-// As kubectl reads it: a candidate a line, a tab before what it is, and ":4" in the last line.
+// In kubectl's format: a candidate in each line, a tab before its description, and ":4" as the last
+// line.
 std::string to_text(const Completions& completions);
 
 }  // namespace tranche::cli

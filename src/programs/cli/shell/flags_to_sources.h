@@ -10,8 +10,8 @@
 
 namespace tranche::cli {
 
-// Returns the sources, or the exit code if the command has nothing left to do: it printed help, or
-// the arguments are wrong. `word`: the word of the command that stood before the flags.
+// Returns the sources, or the exit code if the command is done: it printed help, or the arguments
+// are invalid. `word`: the command's word before the flags.
 std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation,
                                                     config::Program program,
                                                     const Word* word = nullptr);

@@ -1,5 +1,5 @@
 #pragma once
-// The texts of `tranche help`, and of --help after a command or a word of it. Pure, but for
+// The texts of `tranche help`, and of --help after a command or word. Pure, except for
 // print_help().
 
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace tranche::cli {
 
-// The commands, group by group. `root`: what the program is called, "tranche" or "kubectl tranche".
+// The commands, group by group. `root`: the program's name, "tranche" or "kubectl tranche".
 std::string command_help(std::span<const Command> commands, std::string_view root = "tranche");
 
-// Usage, purpose, words, examples and flags of a command (`word`: nullptr), or of a word of it.
-// `program`: how the command is called: "tranche limit", "nvidia-device-plugin".
+// Usage, purpose, words, examples and flags of a command (`word`: nullptr) or word. `program`: its
+// name as called: "tranche limit", "nvidia-device-plugin".
 std::string help_of(const Command& command, const Word* word, std::string_view program);
 
 // The example's line with `program` in place of the command's own name.
 std::string shown(const Example& example, const Command& command, std::string_view program);
 
-// "; did you mean "agent"?", or `otherwise` when no known word is near.
+// "; did you mean "agent"?", or `otherwise` if no known word is near.
 std::string suggestion(std::string_view word, std::span<const std::string_view> known,
                        std::string_view otherwise);
 
-// `tranche help WORDS`. Returns the exit code: 2 for words that are unknown.
+// `tranche help WORDS`. Returns the exit code: 2 for unknown words.
 int run_help(std::span<const std::string_view> words, std::string_view root);
 
 }  // namespace tranche::cli

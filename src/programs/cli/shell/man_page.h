@@ -1,7 +1,7 @@
 #pragma once
-// Manual pages, section 1, made from the command table and the flag tables: tranche(1), and a page
-// for each command, such as tranche-agent(1). The committed pages are in docs/man. `tranche
-// reference --man` writes them, and a test compares. Pure.
+// Manual pages, section 1, made from the command table and the flag tables: tranche(1), and one for
+// each command, such as tranche-agent(1). `tranche reference --man` writes those in docs/man, and a
+// test compares them. Pure.
 
 #include <span>
 #include <string>

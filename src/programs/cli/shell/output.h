@@ -1,5 +1,5 @@
 #pragma once
-// What commands print: a document in the form that --output asks for, a table. Pure.
+// Output of commands: a document in the format of --output, or a table. Pure.
 
 #include <string>
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace tranche::cli {
 
-// JSON or YAML, with a line end; `form` is not kTable.
+// JSON or YAML, with a line end; `form` must not be kTable.
 std::string written(const json::Value& document, config::OutputForm form);
 
-// A table for people: each column is as wide as its longest text. All rows have the same number of
-// cells, and there is at least one row.
+// A table for people, with columns as wide as their longest text. All rows have the same number of
+// cells, and there is at least one.
 std::string aligned(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace tranche::cli

@@ -1,5 +1,5 @@
 #pragma once
-// What `tranche snapshot` tells of what it took: what is in it, and what is missing. Pure.
+// What `tranche snapshot` reports: what it contains, and what is missing. Pure.
 
 #include <string>
 #include <vector>
@@ -8,12 +8,13 @@
 
 namespace tranche::cli {
 
-// "3 nodes, 12 pods, ...", and which ConfigMaps, since these are kept with all that is in them.
+// "3 nodes, 12 pods, ...", and the ConfigMaps by name, because these are stored with all their
+// data.
 std::string contents_of(const cluster::Snapshot& snapshot);
 
-// Whether something is missing that the cluster may have. A kind that it does not serve is not.
+// Whether something is missing that the cluster may have: not for a kind that it does not serve.
 bool is_missing(const cluster::Gap& gap);
-// "pods could not be read: ...", one line for each that is missing.
+// "pods could not be read: ...", one line for each missing kind.
 std::vector<std::string> missing_lines(const cluster::Snapshot& snapshot);
 
 }  // namespace tranche::cli

@@ -1,5 +1,5 @@
 #pragma once
-// Where a snapshot is written: a file for its owner alone, replaced in one step, or standard
+// Where a snapshot is written: a file readable only by its owner, replaced atomically, or standard
 // output.
 
 #include <cstdio>
@@ -11,15 +11,15 @@
 
 namespace tranche::cli {
 
-// The file that `path` leads to, before anybody asks the cluster for what it shall hold.
-// kInvalidArgument: its folder does not exist, or something stands there that is not a file: a
-// folder, or a device or pipe, which a file would replace.
+// The file that `path` leads to; checked before the cluster is read. kInvalidArgument: its folder
+// does not exist, or it exists and is not a file: a folder, or a device or pipe, which a file would
+// replace.
 Result<std::filesystem::path> file_to_write(const std::string& path);
 
-// With mode 0600, whatever mode the file had. An error leaves what was there as it was.
+// With mode 0600, whatever the file's mode was. On an error the old file stays.
 Result<void> write_private(const std::filesystem::path& file, std::string_view text);
 
-// An error also where only the last byte does not fit.
+// Also reports an error if only the last byte does not fit.
 Result<void> write_stream(std::FILE* stream, std::string_view text);
 
 }  // namespace tranche::cli

@@ -1,6 +1,6 @@
 #pragma once
-// How docs/reference/flags.md arranges the flag table: a flag of one program stands in the table of
-// that program, a flag of several in a table before them, so that each stands once. Pure.
+// How docs/reference/flags.md arranges the flag table: a flag of one program is in that program's
+// table, a flag of several in a table before them, so that each is listed once. Pure.
 
 #include <string>
 #include <vector>
@@ -17,14 +17,14 @@ struct FlagSection {
   std::vector<const FlagSpec*> flags = {};
 };
 
-// Those that have flags, in the order of the page; the flags in the order of the help.
+// The sections that have flags, in the order of the page; their flags in the order of the help.
 std::vector<FlagSection> flag_sections();
 
-// What the column "of" says: which programs, or which words of the section's command, take the
-// flag. Empty where the section is of one program.
+// The column "of": the programs, or the words of the section's command, that take the flag. Empty
+// if the section is for one program.
 std::string users(const FlagSpec& spec, const FlagSection& section);
 
-// The name that GitHub gives the section's heading.
+// GitHub's anchor for the section's heading.
 std::string anchor_of(const FlagSection& section);
 
 }  // namespace tranche::config

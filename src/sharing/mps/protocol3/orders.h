@@ -29,12 +29,10 @@ Order server_list_order();
 std::string status_of(const std::string& answer);
 inline constexpr std::string_view kReady = "Ready";
 
-// device_list_order() asks for the chunks of the server's GPUs. listed_chunks() extracts the total
-// number of chunks of `uuid` from a line of the answer; nullopt: not in this line.
 std::vector<Order> change_orders(const Daemon& before, const Daemon& daemon);
 
-// device_list_order() asks for the chunks of the server's GPUs. listed_chunks() finds in a line of
-// the answer how many chunks `uuid` has in all; nullopt: the line does not say so.
+// device_list_order() asks for the chunks of the server's GPUs. listed_chunks() extracts the total
+// number of chunks of `uuid` from a line of the answer; nullopt: not in this line.
 Order device_list_order();
 std::optional<int> listed_chunks(const std::string& line, std::string_view uuid);
 // Creates the partition of tranche `replica`.
