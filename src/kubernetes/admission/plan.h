@@ -11,11 +11,10 @@
 //     left      all others. Our entries (past.h) are removed.
 //
 // If a user removes the fraction from a manifest and applies it, the object looks settled, because
-// the first rewrite already removed the field that `kubectl apply` would. So the old and new
-// annotation kubectl.kubernetes.io/last-applied-configuration are compared: the old manifest
-// requested it, the new one does not. The new one alone would not do: after `kubectl rollout undo`
-// it is another revision's. A server-side apply leaves no such trace; there nvidia.com/gpu: 0 has
-// this effect.
+// the first rewrite already removed the field that `kubectl apply` would. So kubectl's last-applied
+// annotations before and after are compared: the old manifest requested it, the new one does not.
+// The new one alone would not do: after `kubectl rollout undo` it is another revision's. A
+// server-side apply leaves no such trace; there nvidia.com/gpu: 0 has this effect.
 
 #include <set>
 #include <string>

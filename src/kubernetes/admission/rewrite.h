@@ -3,19 +3,17 @@
 // scheduler can place: an object comes in, a JSON patch goes out. Pure, and safe on any JSON: the
 // object may be hostile.
 //
-// Where nodes are in mode `dra`, each requesting container gets a claim of its own
-// (spec.resourceClaims, resources.claims), made from a ResourceClaimTemplate whose name encodes the
-// share; elsewhere one replica of a resource that device plugins advertise. nvidia.com/gpu is
-// removed from limits and requests, and lists and mappings that this leaves empty are removed too.
-// The original is kept in the annotation tranche.dev/gpu-fractions.
+// Where nodes are in mode `dra`, each requesting container gets a claim of its own from a
+// ResourceClaimTemplate whose name encodes the share; elsewhere one replica of a resource that
+// device plugins advertise. nvidia.com/gpu is removed from limits and requests, with lists and
+// mappings that this leaves empty, and kept in the annotation tranche.dev/gpu-fractions.
 //
 // Guarantees:
 //   - Rewriting a rewritten object changes nothing. A manifest applied again over the rewritten
 //     object gives the same object; a Pod or Job, which is immutable, also when the fleet has
 //     changed since.
-//   - Another fraction in a workload's template gives another ResourceClaimTemplate there. A
-//     container that no longer requests a fraction loses its claim (plan.h says how that is
-//     detected).
+//   - Another fraction in a workload's template gives another ResourceClaimTemplate. A container
+//     that no longer requests a fraction loses its claim (plan.h).
 //   - Claims of the user are not touched.
 //   - No container gets less than it requests, and more only by a larger replica, with a warning.
 //

@@ -7,11 +7,10 @@
 //     resources: {limits: {nvidia.com/gpu: 1}}         # 12Gi and 50 % of compute, of any model
 //
 // The annotations are at the Pod, or at a workload's Pod template. Without a suffix they are for
-// the only container that requests a GPU. If there are several, each has its own, as in
-// tranche.dev/gpu-memory.<container>: one value for all would silently double when a container is
-// added. Both annotations are needed: a claim without a request for compute would get all of it.
-// The container also has nvidia.com/gpu: 1, so that a cluster without Tranche gives it a whole GPU,
-// and never none.
+// the only container that requests a GPU; if there are several, each has its own, as in
+// tranche.dev/gpu-memory.<container>. Both are needed: a claim without a request for compute would
+// get all of it. The container also has nvidia.com/gpu: 1, so that a cluster without Tranche gives
+// it a whole GPU, and never none.
 //
 // Pure; every error is kInvalidArgument and names the container.
 

@@ -1,5 +1,3 @@
-// tranche version.
-
 #include <fmt/format.h>
 
 #include <cstdio>

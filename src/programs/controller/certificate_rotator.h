@@ -6,8 +6,6 @@
 //
 // A damaged or emptied Secret is filled anew, with a warning. Only the leader writes; every replica
 // serves what the Secret holds (fraction_webhook.h).
-//
-// Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
 
 #include <optional>
 #include <string>

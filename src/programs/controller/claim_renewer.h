@@ -1,12 +1,12 @@
 #pragma once
 // Replaces claims that wait for a GPU and do not name what the cluster has now
-// (admission/outdated.h): deletes each, and creates it again for its Pod, with the same name, from
-// the current template. So a waiting Pod can use a node that joins later with a model that the
-// cluster did not have.
+// (admission/outdated.h): deletes each, and creates it again for its Pod from the current template,
+// with the same name, which the Pod's status has. So a waiting Pod can use a node that joins later
+// with a new model.
 //
 // kube-controller-manager (1.36) cannot be left to create it: it remembers for an hour which claims
-// it created, and takes a deleted one for existing. The name stays because the Pod's status has it.
-// A claim that is missing for kMissing, whoever deleted it, is created too.
+// it created, and takes a deleted one for existing. A claim that is missing for kMissing, whoever
+// deleted it, is created too.
 //
 // Only a claim that is neither allocated nor reserved is deleted, and only at the uid and
 // resourceVersion that were read. An allocation at that moment comes either before, and the

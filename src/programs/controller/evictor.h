@@ -6,9 +6,6 @@
 // uid. Protected Pods (pod_eviction.h) are reported and left running. Eviction respects
 // PodDisruptionBudgets. It is retried until it succeeds or the request is withdrawn. Each outcome
 // becomes an Event on the Pod.
-//
-// Works over the port cluster::Objects. The watch's thread only records requests; the queue's
-// evicts. The destructor stops it.
 
 #include <map>
 #include <mutex>
@@ -37,7 +34,6 @@ class Evictor : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  // The requests of one node.
   struct Asked {
     cluster::WallTime written_at;
     std::map<std::string, cluster::EvictionRequest> open;  // by uid

@@ -14,7 +14,6 @@
 namespace tranche::controller {
 
 struct Explainer {
-  // Lists all Nodes from the API server.
   using ListNodes = std::function<Result<std::vector<cluster::Node>>()>;
   // One for each Pod: why it waits, and what to do; nullopt: not for this reason.
   using Notes = std::vector<std::optional<std::string>>;

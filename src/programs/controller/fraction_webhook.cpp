@@ -144,7 +144,6 @@ Result<void> FractionWebhook::make_templates(const std::string& ns,
   return {};
 }
 
-// Whether the namespace may have another template.
 Result<void> FractionWebhook::has_room(const std::string& ns) const {
   const auto known = templates_.all();
   const auto here = static_cast<std::size_t>(

@@ -8,8 +8,6 @@
 //     POST /quota       the same, where Options::review_claim is given (quota_webhook.h)
 //     GET  /readyz      200 once it has a certificate and knows the cluster's GPUs
 //     GET  /healthz     200
-//
-// Works over the port cluster::Objects. The destructor stops it.
 
 #include <cstddef>
 #include <cstdint>

@@ -16,7 +16,6 @@ constexpr std::string_view kBefore = ", but the ";
 constexpr std::string_view kAfter = " feature is disabled";
 constexpr std::size_t kLongestGate = 63;
 
-// The gate's name in the scheduler's message.
 std::string gate_in(std::string_view message) {
   const auto after = message.find(kAfter);
   const auto before = message.rfind(kBefore, after);

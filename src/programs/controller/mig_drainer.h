@@ -4,16 +4,12 @@
 // Pods that hold leaving devices, and finally removes its cordon.
 //
 // All state is in the Node, read anew for each step, so a new controller continues where the last
-// one ended. The Node stays cordoned while a change is open, even if somebody uncordons it, and
-// then until kubelet has reported what is left or Options::telling has passed. An existing cordon
-// is left as it is. If the agent is silent the cordon stays: nobody knows the state of the
-// hardware.
+// one ended. The Node stays cordoned, even if somebody uncordons it, until the change is over and
+// kubelet has reported what is left, or Options::telling has passed. An existing cordon stays. So
+// does ours if the agent is silent: nobody knows the state of the hardware.
 //
 // Protected Pods (controller/pod_eviction.h) are not evicted. Pods of DaemonSets are, for they hold
 // devices like others.
-//
-// Works over the port cluster::Objects. The watch's thread only queues names; the queue's does the
-// work. The destructor stops it.
 
 #include <chrono>
 #include <map>

@@ -7,10 +7,8 @@
 // others are not overwritten. Before, the agent's state is set to "pending". Both writes are for
 // the Node as it was read, so the state of the old layout never counts for the new one.
 //
-// Each pool's progress is a key of the ConfigMap <pools>-status; its end is an Event on the
-// ConfigMap of pools. Removing a pool from the ConfigMap leaves its nodes as they are.
-//
-// Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
+// Each pool's progress is a key of the ConfigMap <pools>-status; its end is an Event on the pools'
+// ConfigMap. Nodes of a removed pool stay as they are.
 
 #include <chrono>
 #include <optional>

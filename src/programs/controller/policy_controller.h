@@ -6,9 +6,6 @@
 //
 // Nothing is written before all of these have been read. A failed write is retried until it
 // succeeds, and logged once.
-//
-// Works over the port cluster::Objects. The watches' threads only notify; the queue's does the
-// work. The destructor stops it.
 
 #include <map>
 #include <optional>

@@ -49,7 +49,6 @@ std::string keys_of(const cluster::ConfigMap& map) {
   return fmt::format("it has {}", fmt::join(keys, ", "));
 }
 
-// The first fault in what the policy asks for.
 std::optional<Condition> find_fault(const PolicyFacts& facts, const ClusterPolicy& policy) {
   const auto strategy = text_of(policy.mig_strategy);
   if (!strategy.empty() && std::ranges::find(kMigStrategies, strategy) == kMigStrategies.end()) {

@@ -10,7 +10,7 @@
 //
 // A node's configuration is chosen by its label, else by the policy's default, else the node is
 // unshared (fallback `empty`), as in the GPU operator. If the policy names something that does not
-// exist, the agents keep what they have: a typing error must not unshare a cluster.
+// exist, the agents keep what they have.
 
 #include <optional>
 #include <span>

@@ -5,8 +5,6 @@
 //
 // The webhook reserves without it. While no controller leads, whole GPUs stay limited to what
 // shares left when one last led.
-//
-// Works over the port cluster::Objects on a thread of its own. The destructor stops it.
 
 #include <chrono>
 #include <map>

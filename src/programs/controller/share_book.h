@@ -4,10 +4,10 @@
 // controller may write: a write names the resourceVersion that was read, and after a conflict it
 // reads again.
 //
-// A share is reserved in two writes. The first enters it in the ledger and lowers spec.hard. The
-// second lowers status.hard, by which the API server admits Pods with whole GPUs; Kubernetes would
-// do so a moment later. Both fields are in one object with the counter of those Pods, so none can
-// come in between. Raising the limit after a release is left to Kubernetes.
+// A share is reserved in two writes: the first enters it in the ledger and lowers spec.hard; the
+// second lowers status.hard, by which the API server admits Pods with whole GPUs (Kubernetes would
+// do so a moment later). The object also has the counter of those Pods, so none can come in
+// between. Raising the limit after a release is left to Kubernetes.
 //
 // The ledger is read before the claims are listed. So a claim that is in the ledger but not in the
 // list is gone, and not too new for the list.

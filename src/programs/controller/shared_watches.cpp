@@ -15,7 +15,6 @@ std::string key_of(const Watched& watched) {
 
 }  // namespace
 
-// A cache and its listeners.
 class SharedWatch {
  public:
   SharedWatch(cluster::Objects& objects, cluster::WatchCache::Options options, const Log& log)

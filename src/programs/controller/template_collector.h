@@ -8,8 +8,6 @@
 //
 // The time of last use is kept in memory: an annotation would cost a write for each Pod that ends.
 // So a change of leader only keeps an unused template an hour longer.
-//
-// Works over the port cluster::Objects, on a thread of its own. The destructor stops it.
 
 #include <chrono>
 #include <map>

@@ -3,8 +3,7 @@
 // explainer knows one reason (gate_explainer.h, mig_explainer.h). If one fails, the others still
 // work.
 //
-// Pods bound to no node are watched once for all explainers. Works over the port cluster::Objects,
-// on its own thread and the watch's. The destructor stops it.
+// Pods bound to no node are watched once for all explainers.
 
 #include <chrono>
 #include <map>

@@ -1,7 +1,9 @@
 #pragma once
 // A worker is one part of the controller's work. It starts when constructed and ends when
-// destroyed. Each has its own pair of files, and in run.cpp a function that returns its WorkerPlan,
-// or nullopt if the options do not enable it. WorkerSet starts and ends the workers.
+// destroyed. It uses the port cluster::Objects and its own threads: as a rule those of its watches
+// only notify or queue names, and its WorkQueue's thread does the work. Each has its own pair of
+// files, and in run.cpp a function that returns its WorkerPlan, or nullopt if the options do not
+// enable it. WorkerSet starts and ends the workers.
 
 #include <chrono>
 #include <functional>

@@ -10,7 +10,7 @@
 //
 // An honest program asserts for as long as its threads need to wake up, and then works. It always
 // earns more than that: kEarned for each step in which the device worked for it, at least as long
-// as its work stays there (Shares::kHold), and kEarnedByUse times what it used.
+// as its work stays there (FairQueue::kHold), and kEarnedByUse times what it used.
 //
 // Rejected: only a limit on each wait. A tenant that withdraws its word for a moment, or launches
 // next to nothing now and then, would start afresh each time.
@@ -30,7 +30,7 @@ namespace tranche::limit {
 class Belief {
  public:
   // The maximum credit, with which every tenant starts: how long others wait for it
-  // (Shares::kStarved).
+  // (FairQueue::kStarved).
   static constexpr Ns kMost = std::chrono::milliseconds(50);
   static constexpr Ns kEarned = std::chrono::milliseconds(2);
   static constexpr int kEarnedByUse = 5;

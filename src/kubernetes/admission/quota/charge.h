@@ -5,10 +5,9 @@
 //
 // Memory is in bytes, so its part of a GPU depends on the model: the most expensive that has
 // enough, unless the request names the model as our templates do (claim_template.h). The part is
-// whole Mi, as devices allocate, of the model's Mi, rounded down to billionths: so parts that fill
-// a GPU are charged no more than one. Parts that exceed it by a single Mi are charged more than
-// one, as long as there are fewer than a billion divided by the GPU's Mi, which is more than a
-// ledger holds (3390 of 288Gi).
+// whole Mi of the model's Mi, rounded down to billionths: parts that fill a GPU are charged no more
+// than one. Parts that exceed it by a single Mi are charged more, as long as there are fewer than a
+// billion divided by the GPU's Mi, which is more than a ledger holds (3390 of 288Gi).
 //
 // Other selectors are ignored and lower no charge. A request without an amount, or with a capacity
 // of another name, is charged as a whole GPU. Pure; claims are written by tenants.

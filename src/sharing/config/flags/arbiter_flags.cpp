@@ -1,5 +1,3 @@
-// Flags of `tranche arbiter`.
-
 #include "config/flags/tables.h"
 
 namespace tranche::config {

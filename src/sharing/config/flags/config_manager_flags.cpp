@@ -1,5 +1,3 @@
-// NVIDIA's flags of config-manager.
-
 #include "config/flags/tables.h"
 
 namespace tranche::config {

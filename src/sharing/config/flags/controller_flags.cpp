@@ -1,5 +1,3 @@
-// Flags of `tranche controller`.
-
 #include "config/flags/tables.h"
 
 namespace tranche::config {

@@ -1,5 +1,3 @@
-// Flags of `tranche lint`.
-
 #include "config/flags/tables.h"
 
 namespace tranche::config {

@@ -1,5 +1,3 @@
-// Flags of `tranche snapshot`.
-
 #include "config/flags/tables.h"
 
 namespace tranche::config {
