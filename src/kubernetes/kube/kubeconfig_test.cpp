@@ -39,7 +39,7 @@ TEST(Kubeconfig, FilesAreNamedAndRelativeToIt) {
   EXPECT_EQ(credentials->from, "kubeconfig /etc/tranche/kube.conf, context main");
 }
 
-TEST(Kubeconfig, DataGoesBeforeFiles) {
+TEST(Kubeconfig, DataTakesPrecedenceOverFiles) {
   const auto credentials = parse_kubeconfig(
       config("{server: 'https://a', certificate-authority: x, certificate-authority-data: Y2E=}",
              "{client-certificate-data: Y3J0, client-key-data: a2V5}"),

@@ -60,7 +60,7 @@ TEST(Holdings, OfAPodAreThoseOfBothWires) {
   EXPECT_TRUE(all.of_pod("other", "b").empty());
 }
 
-TEST(Holdings, WhatExcludesWhat) {
+TEST(Holdings, WhichExcludeEachOther) {
   struct Case {
     const char* name;
     Holding held;
@@ -104,7 +104,7 @@ TEST(Holdings, WhatExcludesWhat) {
   }
 }
 
-TEST(Holdings, NamesWhoHoldsThem) {
+TEST(Holdings, NamesTheHolders) {
   auto unnamed = granted("GPU-3", Use::kWhole);
   unnamed.ns = unnamed.pod = "";
   const Holdings all({granted("GPU-0", Use::kWhole, "b"), granted("GPU-1", Use::kWhole, "a"),

@@ -38,7 +38,7 @@ std::vector<std::string> users_of(const Holding& holding, const std::vector<clus
   return found;
 }
 
-TEST(HoldingsUsers, OfAClaimAreTheContainersThatNameItsRequest) {
+TEST(HoldingsUsers, OfAClaimAreTheContainersOfItsRequest) {
   auto one = pod("a");
   one.claims = {{.name = "gpu", .object = "train-x7"}, {.name = "later", .object = ""}};
   one.containers = {container("all", "gpu"), container("first", "gpu", "r1"),
@@ -62,7 +62,7 @@ TEST(HoldingsUsers, SeveralPodsMayUseOneClaim) {
   EXPECT_THAT(users_of(claimed("r"), pods), ElementsAre("/")) << "a claim that nobody names stays";
 }
 
-TEST(HoldingsUsers, AClaimThatTheSchedulerMadeIsOfTheResourceAskedFor) {
+TEST(HoldingsUsers, ASchedulersClaimIsOfTheRequestedResource) {
   auto one = pod("a");
   one.extended = {.object = "train-x7",
                   .uses = {{.container = "main", .resource = "nvidia.com/gpu", .request = "r1"},
@@ -76,7 +76,7 @@ TEST(HoldingsUsers, AClaimThatTheSchedulerMadeIsOfTheResourceAskedFor) {
   EXPECT_EQ(named.all().at(0).state, State::kInUse);
 }
 
-TEST(HoldingsUsers, WhatKubeletNamedGetsTheUidOfItsPod) {
+TEST(HoldingsUsers, KubeletsHoldingsGetTheirPodsUids) {
   const Holding granted{.device = "GPU-0", .gpu = "GPU-0", .id = "GPU-0", .ns = "team", .pod = "a"};
   EXPECT_EQ(with_users(Holdings({granted}), std::vector{pod("a")}).all().at(0).pod_uid, "a-uid");
   EXPECT_EQ(with_users(Holdings({granted}), std::vector{pod("b")}).all().at(0).pod_uid, "");

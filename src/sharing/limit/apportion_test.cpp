@@ -13,7 +13,7 @@ constexpr TenantId kB{2};
 constexpr TenantId kC{3};
 using Charges = ByTenant<Ns>;
 
-TEST(Apportioner, AloneATenantIsChargedWhatItUsed) {
+TEST(Apportioner, ALoneTenantIsChargedItsUse) {
   Apportioner whose(Ns{0});
   whose.finished(kA, {Ns{10}, Ns{30}});
   EXPECT_EQ(whose.close(Ns{100}), (Charges{{kA, Ns{20}}}));
@@ -39,14 +39,14 @@ TEST(Apportioner, ATenantsOwnPairsCountOnce) {
   EXPECT_EQ(whose.close(Ns{100}), (Charges{{kA, Ns{60}}}));
 }
 
-TEST(Apportioner, WhatReachesBeyondTheCloseIsChargedInTwoParts) {
+TEST(Apportioner, WorkBeyondTheCloseIsChargedInTwoParts) {
   Apportioner whose(Ns{0});
   whose.finished(kA, {Ns{10}, Ns{30}});
   EXPECT_EQ(whose.close(Ns{20}), (Charges{{kA, Ns{10}}}));
   EXPECT_EQ(whose.close(Ns{100}), (Charges{{kA, Ns{10}}}));
 }
 
-TEST(Apportioner, AKernelThatIsStillRunningIsNotPaidForByItsNeighbour) {
+TEST(Apportioner, ARunningKernelIsNotChargedToItsNeighbour) {
   Apportioner whose(Ns{0});
   whose.busy(kA, Ns{0});
   whose.busy(kB, Ns{0});
@@ -78,7 +78,7 @@ TEST(Apportioner, WaitingForATurnIsNotCharged) {
   EXPECT_EQ(whose.close(4000 * us), (Charges{{kA, 2000 * us}, {kB, 1000 * us}}));
 }
 
-TEST(Apportioner, APairThatSpansAnothersSliceIsChargedWhatItTook) {
+TEST(Apportioner, APairThatSpansAnothersSliceIsChargedItsOwnTime) {
   constexpr Ns us = std::chrono::microseconds(1);
   Apportioner whose(Ns{0});
   // kA continued after its second end until its slice was over. Then kB had a slice before kA's
@@ -117,7 +117,7 @@ TEST(Apportioner, InterruptedLongWorkHasASliceBeforeItsEnd) {
   EXPECT_EQ(whose.close(13 * ms), (Charges{{kA, 5 * ms / 2}, {kB, ms / 2}}));
 }
 
-TEST(Apportioner, WhatWasChargedBeforeItEndedCountsAtItsEnd) {
+TEST(Apportioner, EarlierChargesCountAtTheEnd) {
   constexpr Ns ms = std::chrono::milliseconds(1);
   Apportioner whose(Ns{0});
   whose.busy(kA, Ns{0});
@@ -128,7 +128,7 @@ TEST(Apportioner, WhatWasChargedBeforeItEndedCountsAtItsEnd) {
   EXPECT_EQ(whose.close(24 * ms), (Charges{{kA, 5 * ms / 2}, {kB, 3 * ms / 2}}));
 }
 
-TEST(Apportioner, WhatIsToldLateGetsOnlyWhatNobodyWasChargedFor) {
+TEST(Apportioner, LateReportsGetOnlyUnchargedTime) {
   Apportioner whose(Ns{0});
   whose.finished(kA, {Ns{0}, Ns{50}});
   whose.close(Ns{100});
@@ -152,7 +152,7 @@ TEST(Apportioner, TimeDoesNotGoBack) {
   EXPECT_EQ(whose.closed(), Ns{50});
 }
 
-RC_GTEST_PROP(Apportioner, ChargesNeverExceedTheTimeNorWhatATenantTold, ()) {
+RC_GTEST_PROP(Apportioner, ChargesNeverExceedTheTimeNorATenantsReports, ()) {
   Apportioner whose(Ns{0});
   ByTenant<Ns> told;
   ByTenant<Ns> charged;

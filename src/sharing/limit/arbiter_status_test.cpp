@@ -68,7 +68,7 @@ ArbiterStatus full() {
                         .since = kTime}}};
 }
 
-TEST(ArbiterStatus, WhatIsWrittenIsRead) {
+TEST(ArbiterStatus, IsReadAsWritten) {
   const auto read = decode_status(encode(full(), kTime));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, full());
@@ -96,7 +96,7 @@ TEST(ArbiterStatus, ADamagedOrEditedTextIsRefused) {
             "version \"arbiter-status/v2\" where this release reads arbiter-status/v1");
 }
 
-TEST(ArbiterStatus, WhatIsNotAsItMustBeIsNamed) {
+TEST(ArbiterStatus, InvalidFieldsAreNamed) {
   const auto read = [](const std::string& findings, const std::string& tenants = "[]") {
     return decode_status(seal({.version = "arbiter-status/v1", .key = "status"},
                               R"({"findings":)" + findings +

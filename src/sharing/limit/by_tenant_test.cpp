@@ -34,7 +34,7 @@ RC_GTEST_PROP(ByTenant, IsAMap, ()) {
   }
 }
 
-TEST(ByTenant, WhoIsNotThereIsNotFound) {
+TEST(ByTenant, AnUnknownTenantIsNotFound) {
   const ByTenant<int> flat{{TenantId{3}, 30}, {TenantId{1}, 10}, {TenantId{3}, 31}};
   EXPECT_EQ(flat.size(), 2U);
   EXPECT_EQ(flat.at(TenantId{3}), 30) << "what is there stays";

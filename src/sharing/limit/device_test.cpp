@@ -161,7 +161,7 @@ TEST(Device, WeightsAreKeptBetweenLaunchesOfDifferentLengths) {
 }
 
 // Estimates follow the short launches, but the tenant gains little by that.
-TEST(Device, LaunchesOfOneFunctionThatTakeDifferentTimesGainLittle) {
+TEST(Device, VaryingLaunchesOfOneFunctionGainLittle) {
   for (const Ns other : {200us, 3000us}) {
     VirtualDevice device;
     int i = 0;
@@ -207,7 +207,7 @@ TEST(Device, AChangedWeightCountsAtOnce) {
   EXPECT_NEAR(percent(device.executed(a) - before, 1s), 75.0, 3.75);
 }
 
-TEST(Device, WhatIsChargedIsWhatWasExecuted) {
+TEST(Device, ChargesEqualTheExecutedTime) {
   VirtualDevice device;
   const TenantId a = device.add({.weight = 3}, storm(700us));
   const TenantId b = device.add({}, storm(90us));
@@ -308,7 +308,7 @@ TEST(Device, ForgedReportsDoNotBlockOthers) {
   EXPECT_GT(run(3s, 4s, Ns{0}), 300ms);
 }
 
-TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
+TEST(Device, WorkOfAnEndedProcessDelaysNobody) {
   Device device(Ns{0});
   const TenantId critical{1};
   const TenantId other{2};

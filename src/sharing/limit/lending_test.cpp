@@ -21,18 +21,18 @@ Loans lent(std::initializer_list<MemoryStanding> standings, std::uint64_t others
   return lend(kDevice, others, std::vector(standings));
 }
 
-TEST(Lending, WhatNobodyHasIsLentUpToTheHardLimit) {
+TEST(Lending, IdleMemoryIsLentUpToTheHardLimit) {
   EXPECT_EQ(lent({tenant(16000, 32000)}).limits, Limits{32000});
   EXPECT_EQ(lent({tenant(16000, kDevice)}).limits, Limits{63000});
   EXPECT_EQ(lent({tenant(16000, 16000)}).limits, Limits{16000});
 }
 
-TEST(Lending, APromiseIsKeptFreeAsSoonAsItsTenantIsThere) {
+TEST(Lending, APromiseIsReservedOnceItsTenantExists) {
   EXPECT_EQ(lent({tenant(16000, kDevice), idle(32000)}).limits, (Limits{63000, 32000}));
   EXPECT_EQ(lent({tenant(16000, kDevice), tenant(32000, 32000)}).limits, (Limits{31000, 32000}));
 }
 
-TEST(Lending, BorrowersHaveEqualPartsAndWhatOneCannotUseIsTheOthers) {
+TEST(Lending, BorrowersShareEquallyAndLeaveTheRestToOthers) {
   EXPECT_EQ(lent({tenant(10000, kDevice), tenant(20000, kDevice)}).limits, (Limits{26500, 36500}));
   EXPECT_EQ(lent({tenant(10000, 12000), tenant(20000, kDevice)}).limits, (Limits{12000, 51000}));
   // Memory that a tenant holds beyond its promise stays its own, and the rest is divided anew.
@@ -46,7 +46,7 @@ TEST(Lending, OthersAndTenantsWithoutAPromiseAreInTheWay) {
             (Limits{56000, wire::kNoLimit}));
 }
 
-TEST(Lending, ABorrowerGetsNothingMoreUntilWhatOthersWerePromisedIsBack) {
+TEST(Lending, ABorrowerGetsNoMoreUntilPromisesAreMet) {
   const auto wanted = lent({tenant(16000, kDevice, 60000), tenant(16000, 16000)});
   EXPECT_EQ(wanted.limits, (Limits{16000, 16000}));
   EXPECT_EQ(wanted.missing, 13000U);
@@ -55,7 +55,7 @@ TEST(Lending, ABorrowerGetsNothingMoreUntilWhatOthersWerePromisedIsBack) {
   EXPECT_EQ(nearly.missing, 0U);
 }
 
-TEST(Lending, PromisesBeyondTheDeviceAreNobodysLoan) {
+TEST(Lending, OversubscribedPromisesAreNotLent) {
   const auto loans = lent({tenant(40000, 50000), tenant(40000, 50000)});
   EXPECT_EQ(loans.limits, (Limits{40000, 40000}));
   EXPECT_EQ(loans.missing, 0U);
@@ -67,7 +67,7 @@ TEST(Lending, NonsenseOfOneTenantLendsNothing) {
 }
 
 // In every state the limits together fit the device, except for promises and memory already held.
-RC_GTEST_PROP(Lending, NeverMoreThanThereIs,
+RC_GTEST_PROP(Lending, NeverMoreThanTheDevice,
               (const std::vector<std::array<std::uint16_t, 3>>& raw, std::uint16_t others)) {
   std::vector<MemoryStanding> standings;
   for (const auto& [promised, more, held] : raw) {

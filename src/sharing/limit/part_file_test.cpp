@@ -30,7 +30,7 @@ TEST(PartFile, HasALineForEachDeviceThatIsLimited) {
   }
 }
 
-TEST(PartFile, OfWhatCanBeBorrowedNothingIsShown) {
+TEST(PartFile, BorrowableMemoryIsNotShown) {
   auto limits = two_devices(Enforcement::kElastic);
   limits.devices[0].borrowing = Borrowing{.hard = Bytes{8 << 20}, .device = Bytes{16 << 20}};
   EXPECT_EQ(part_file_of(limits), kParts);

@@ -58,7 +58,7 @@ Result<TenantLimits> read(const std::string& device, const std::string& enforcem
                          R"(,"id":"a","priority":"normal")" + end + "}"));
 }
 
-TEST(TenantLimits, WhatIsNotAsItMustBeIsNamed) {
+TEST(TenantLimits, InvalidFieldsAreNamed) {
   const std::string good = R"({"uuid":"G","weight":1})";
   ASSERT_TRUE(read(good)) << read(good).error().what;
   EXPECT_TRUE(read(R"({"memoryBytes":null,"permille":null,"uuid":"","weight":1})"));

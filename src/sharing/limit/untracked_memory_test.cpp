@@ -69,7 +69,7 @@ TEST(UntrackedMemory, WhatIsNewAndWhatIsGoneCountsWithTheSecondReading) {
 }
 
 // The second reading finds memory that is counted and never charged, whatever the slot does.
-RC_GTEST_PROP(OutsideProperties, TwoReadingsFindWhatIsNeverCharged, ()) {
+RC_GTEST_PROP(OutsideProperties, TwoReadingsFindUnchargedMemory, ()) {
   const auto hidden = *rc::gen::inRange<std::uint64_t>(1, 1U << 30U);
   UntrackedMemory untracked(*rc::gen::inRange<std::uint64_t>(0, 1U << 30U));
   for (int i = 0; i < 2; ++i) {

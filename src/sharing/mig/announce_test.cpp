@@ -45,14 +45,14 @@ MigChange change() {
           .pods = {{"shop", "a"}}};
 }
 
-TEST(Announce, WhatLeavesAndWhatEntersService) {
+TEST(Announce, ListsLeavingAndNewDevices) {
   const auto told = announce(change(), "gpu-1", {node("gpu-1", {{kGpu, "4"}})}, {});
   EXPECT_THAT(told.resources,
               ElementsAre(ResourceChange{kGpu, 4, 0}, ResourceChange{kSmall, 0, 28}));
   EXPECT_THAT(told.pods, IsEmpty());
 }
 
-TEST(Announce, AnOutageIsAResourceThatNobodyElseOffers) {
+TEST(Announce, AnOutageIsAResourceWithoutAnotherNode) {
   auto down = node("gpu-2", {{kGpu, "4"}});
   down.conditions[0].status = "Unknown";
   auto cordoned = node("gpu-2", {{kGpu, "4"}});
@@ -141,7 +141,7 @@ TEST(Announce, WhereAPodThatEndsFindsPlace) {
   }
 }
 
-TEST(Announce, TheCordonOfTheChangeKeepsNobodyFromComingBack) {
+TEST(Announce, TheChangesCordonDoesNotPreventReturning) {
   auto here = node("gpu-1", {{kGpu, "4"}});
   here.unschedulable = true;
   here.taints = {{"node.kubernetes.io/unschedulable", "", "NoSchedule"}};
@@ -174,7 +174,7 @@ TEST(Announce, APodThatHoldsNothingThatChangesHasItsReason) {
   EXPECT_THAT(describe(told), testing::HasSubstr("shares the MPS control daemon"));
 }
 
-TEST(Announce, PodsOfTheNodeThatStayTakeTheirPlace) {
+TEST(Announce, StayingPodsKeepTheirPlace) {
   auto asked = change();
   asked.after = {{kGpu, 1}};
   asked.before = {{kGpu, 2}};
@@ -197,7 +197,7 @@ TEST(Announce, PodsThatWaitAlready) {
               ElementsAre(WaitingPod{"shop/x", kGpu, false}, WaitingPod{"shop/y", kSmall, true}));
 }
 
-TEST(Announce, ANodeMayStillOfferWhatHasLeft) {
+TEST(Announce, ANodeMayStillOfferRemovedDevices) {
   auto undone = change();
   undone.failed = true;
   const struct {
@@ -252,7 +252,7 @@ TEST(Announce, ALongSummaryFitsIntoAnEvent) {
   EXPECT_THAT(text, Not(HasSubstr("\n")));
 }
 
-TEST(Announce, NothingThatChangesIsSaid) {
+TEST(Announce, SaysThatNoResourceChanges) {
   const auto told = announce(
       {.id = "c", .layout = "same", .before = {{kGpu, 4}}, .after = {{kGpu, 4}}}, "gpu-1", {}, {});
   EXPECT_EQ(summary(told), "MIG layout same on gpu-1: no resource changes");

@@ -140,7 +140,7 @@ RC_GTEST_PROP(ApplyProperties, KeepsEveryInstanceThatBothLayoutsHave, ()) {
 }
 
 // Whoever holds a kept instance does not block a change of others.
-RC_GTEST_PROP(ApplyProperties, HoldersOfInstancesThatStayAreNoObstacle, ()) {
+RC_GTEST_PROP(ApplyProperties, HoldersOfKeptInstancesDoNotBlock, ()) {
   Case one;
   for (const auto& [gpu, layout] : one.to) {
     const auto state = one.control.state(gpu);
@@ -159,7 +159,7 @@ RC_GTEST_PROP(ApplyProperties, HoldersOfInstancesThatStayAreNoObstacle, ()) {
 }
 
 // Compute instances in any place of one GPU instance, with more created next to them.
-RC_GTEST_PROP(ApplyProperties, WhoIsNotAnnouncedKeepsItsComputeInstances, ()) {
+RC_GTEST_PROP(ApplyProperties, UnannouncedUsersKeepTheirComputeInstances, ()) {
   Case one;
   const auto gpu = uuid_of(0);
   const auto& largest = *std::ranges::max_element(one.geometry().profiles, {},

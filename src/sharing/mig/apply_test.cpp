@@ -134,7 +134,7 @@ TEST(Apply, BringsAGpuToItsLayout) {
   EXPECT_EQ(node.layout(kOther), kOff) << "nobody spoke of it";
 }
 
-TEST(Apply, WhatIsThereAlreadyIsOnlyRead) {
+TEST(Apply, AnExistingLayoutIsOnlyRead) {
   Node node("h100-80gb");
   ASSERT_TRUE(node.apply(with({small(0)})));
   const auto before = node.control.calls().size();
@@ -142,7 +142,7 @@ TEST(Apply, WhatIsThereAlreadyIsOnlyRead) {
   EXPECT_THAT(node.changes(before), IsEmpty());
 }
 
-TEST(Apply, InstancesThatStayAreNotTouchedAndInUse) {
+TEST(Apply, KeptInstancesStayInUse) {
   Node node("h100-80gb");
   ASSERT_TRUE(node.apply(with({large(0), small(4)})));
   const int kept = node.control.state(kGpu).instances[0].id;
@@ -194,7 +194,7 @@ TEST(Apply, AComputeInstanceIsMadeWhereTheDriverTakesIt) {
   EXPECT_EQ(node.control.state(kGpu).instances[0].compute[1].start, 2);
 }
 
-TEST(Apply, WhatStaysInTheWayOfALargerComputeInstanceIsMadeAnew) {
+TEST(Apply, ComputeInstancesInTheWayAreRecreated) {
   Node node("h100-80gb");
   node.control.set_state(kGpu, {.enabled = true,
                                 .pending = true,
@@ -208,7 +208,7 @@ TEST(Apply, WhatStaysInTheWayOfALargerComputeInstanceIsMadeAnew) {
 }
 
 // An instance that only gets more is left alone, and so is one that was already recreated.
-TEST(Apply, OnlyWhereALargerComputeInstanceFindsNoPlaceAllAreMadeAnewAndOnlyOnce) {
+TEST(Apply, ComputeInstancesAreRecreatedOnceIfALargerOneFindsNoPlace) {
   Node node("h100-80gb");
   using gpu::GpuInstance;
   const GpuInstance crowded{.id = 1, .profile_id = 9, .placement = {0, 4}, .compute = {{0, 1, 1}}};
@@ -275,7 +275,7 @@ TEST(Apply, AnUnknownModelThatNeedsAResetGetsOneToo) {
   EXPECT_EQ(node.layout(), with({small(0)}));
 }
 
-TEST(Apply, WhoHasTheGpuOpenIsNamed) {
+TEST(Apply, ProcessesThatHaveTheGpuOpenAreNamed) {
   Node node("a100-80gb");
   node.control.hold(kGpu);
   node.users = [](const gpu::Gpu& gpu, std::optional<int> instance) {
@@ -300,7 +300,7 @@ TEST(Apply, AHeldGpuIsNotResetAndIsNamed) {
   EXPECT_THAT(done.error().what, AllOf(HasSubstr("reset GPU 0"), HasSubstr("dcgm (pid 3)")));
 }
 
-TEST(Apply, WhoUsesAnInstanceThatGoesIsNamed) {
+TEST(Apply, UsersOfALeavingInstanceAreNamed) {
   Node node("h100-80gb");
   ASSERT_TRUE(node.apply(with({small(0), small(1)})));
   const auto instances = node.control.state(kGpu).instances;
@@ -315,7 +315,7 @@ TEST(Apply, WhoUsesAnInstanceThatGoesIsNamed) {
   EXPECT_THAT(done.error().what, HasSubstr("python (pid 7, no Pod: python train.py)"));
 }
 
-TEST(Apply, UsersThatCannotBeSeenAreSpokenOf) {
+TEST(Apply, UnseenUsersAreMentioned) {
   Node node("a100-80gb");
   node.control.hold(kGpu);
   node.users = [](const gpu::Gpu&, std::optional<int>) {
@@ -326,7 +326,7 @@ TEST(Apply, UsersThatCannotBeSeenAreSpokenOf) {
   EXPECT_THAT(done.error().message(), HasSubstr("processes of other Pods cannot be seen"));
 }
 
-TEST(Apply, AModeThatWaitsForAResetIsTakenBackByTheUndo) {
+TEST(Apply, APendingModeIsRevertedByTheUndo) {
   Node node("a100-80gb");
   node.control.hold(kGpu);
   ASSERT_FALSE(node.apply(with({})));
@@ -346,7 +346,7 @@ TEST(Apply, WhereNothingResetsTheGpuTheErrorSpeaksOfARebootAndIsNotTriedAgain) {
   EXPECT_EQ(node.changes().size(), 1U);
 }
 
-TEST(Apply, AModeThatSomebodySetIsToldAndComesBackWithTheUndo) {
+TEST(Apply, AForeignPendingModeIsReportedAndRestoredByTheUndo) {
   Node node("a100-80gb", {.no_reset = true});
   node.control.set_state(kGpu, {.enabled = false, .pending = true});
   const Layout had{{kGpu, node.layout()}, {kOther, node.layout(kOther)}};
@@ -363,7 +363,7 @@ TEST(Apply, AModeThatSomebodySetIsToldAndComesBackWithTheUndo) {
   EXPECT_FALSE(node.control.state(kOther).pending);
 }
 
-TEST(Apply, AModeThatThisChangeSetIsNotTakenForSomebodys) {
+TEST(Apply, AModeSetByThisChangeIsNotForeign) {
   Node node("a100-80gb", {.no_reset = true});
   const Layout had{{kGpu, kOff}};
   node.from = &had;
@@ -376,7 +376,7 @@ TEST(Apply, AModeThatThisChangeSetIsNotTakenForSomebodys) {
   EXPECT_THAT(done.error().message(), HasSubstr("nvidia-smi -i 0 -mig 1"));
 }
 
-TEST(Apply, NobodyHasToBeQuietForAModeThatWaitsNoMore) {
+TEST(Apply, NobodyIsQuietedForARevertedPendingMode) {
   Node node("a100-80gb");
   node.control.set_state(kGpu, {.enabled = false, .pending = true});
   node.quiet = [](bool, const std::stop_token&) -> Result<std::shared_ptr<void>> {
@@ -386,7 +386,7 @@ TEST(Apply, NobodyHasToBeQuietForAModeThatWaitsNoMore) {
   EXPECT_FALSE(node.control.state(kGpu).pending);
 }
 
-TEST(Apply, TheWayBackLeavesAModeThatSomebodySetMeanwhile) {
+TEST(Apply, TheWayBackKeepsAModeSetInBetween) {
   Node node("a100-80gb");
   ASSERT_TRUE(node.apply(with({})));
   const Layout from{{kGpu, with({})}, {kOther, kOff}};
@@ -399,7 +399,7 @@ TEST(Apply, TheWayBackLeavesAModeThatSomebodySetMeanwhile) {
   EXPECT_FALSE(back->at(kOther).waits) << "the change has, or may have";
 }
 
-TEST(Layout, WhatARebootExplainsOfAMode) {
+TEST(Layout, WhichModesARebootExplains) {
   const GpuLayout on = with({small(0)});
   const GpuLayout on_waits{.enabled = false, .instances = {}, .waits = true};
   const GpuLayout off_waits{.enabled = true, .instances = {}, .waits = true};
@@ -422,7 +422,7 @@ TEST(Layout, WhatARebootExplainsOfAMode) {
   }
 }
 
-TEST(Apply, ARebootIsSpokenOfForTheModeThatIsWanted) {
+TEST(Apply, TheRebootHintIsForTheWantedMode) {
   Node node("a100-80gb", {.mode_resets_itself = false});
   node.control.fail_calls("reset", {Code::kUnsupported, "it cannot be reset here"});
   for (const bool on : {true, false}) {
@@ -435,7 +435,7 @@ TEST(Apply, ARebootIsSpokenOfForTheModeThatIsWanted) {
   }
 }
 
-TEST(Apply, WhatSomebodyElseDoesMeanwhileIsNoObstacle) {
+TEST(Apply, ForeignChangesDoNotBlock) {
   using Kind = Step::Kind;
   const auto state_of = [](std::vector<gpu::GpuInstance> instances) {
     return gpu::MigState{.enabled = true, .pending = true, .instances = std::move(instances)};
@@ -472,7 +472,7 @@ TEST(Apply, WhatSomebodyElseDoesMeanwhileIsNoObstacle) {
   }
 }
 
-TEST(Apply, AStepThatFailsOnceIsTriedAgain) {
+TEST(Apply, AFailedStepIsRetried) {
   Node node("h100-80gb");
   node.control.fault_at(3, test::MigFault::kFails);
   ASSERT_TRUE(node.apply(with({large(0), large(4)}), 2));
@@ -488,7 +488,7 @@ TEST(Apply, AnErrorNamesStepGpuAndCause) {
               testing::StartsWith("create 3g.40gb at 4 of GPU 0: Unknown Error"));
 }
 
-TEST(Apply, AHeldInstanceThatGoesIsAnErrorAndOthersStay) {
+TEST(Apply, AHeldLeavingInstanceIsAnErrorAndOthersStay) {
   Node node("h100-80gb");
   ASSERT_TRUE(node.apply(with({large(0), small(4)})));
   node.control.hold(kGpu, node.control.state(kGpu).instances[0].id, 0);
@@ -532,7 +532,7 @@ TEST(Apply, IsLeftBetweenTwoStepsWhenItsTimeIsOver) {
   ASSERT_TRUE(node.apply(with({small(0)}))) << "who comes next goes on from there";
 }
 
-TEST(Apply, IsLeftBetweenTwoStepsWhenItIsToldToStop) {
+TEST(Apply, StopsBetweenTwoSteps) {
   Node node("h100-80gb");
   const Watcher watcher{
       .step = [&](const Step&, std::size_t, std::size_t) { node.stop.request_stop(); }};

@@ -44,7 +44,7 @@ std::vector<std::string> steps(const GpuLayout& from, const GpuLayout& to, bool 
   return steps({{kFirst, from}}, {{kFirst, to}}, reset);
 }
 
-TEST(Change, WhatIsAsItShallBeHasNoSteps) {
+TEST(Change, AMatchingLayoutHasNoSteps) {
   EXPECT_THAT(steps(kOff, kOff), IsEmpty());
   EXPECT_THAT(steps(with({large(0), small(4)}), with({large(0), small(4)})), IsEmpty());
 }
@@ -88,7 +88,7 @@ TEST(Change, AResetFollowsTheModeWhereItNeedsOneAndOnlyThen) {
                           "destroy 1g.10gb at 0 of GPU 0"));
 }
 
-TEST(Change, AModeThatWaitsIsAPartOfWhatAGpuHas) {
+TEST(Change, APendingModeIsPartOfTheLayout) {
   const GpuLayout on_waits{.enabled = false, .instances = {}, .waits = true};
   const GpuLayout off_waits{.enabled = true, .instances = {}, .waits = true};
   const std::string on = "set MIG mode on for the next reset: GPU 0";
@@ -129,7 +129,7 @@ TEST(Change, AGpuInstanceStaysWithOtherComputeInstances) {
               ElementsAre("create a compute instance (3c) in 3g.40gb at 0 of GPU 0"));
 }
 
-TEST(Change, ComputeInstancesThatStayAreKeptWhereOthersOnlyComeOrOnlyGo) {
+TEST(Change, ComputeInstancesStayForOnlyAdditionsOrOnlyRemovals) {
   EXPECT_THAT(steps(with({large(0, {1})}), with({large(0, {1, 1})})),
               ElementsAre("create a compute instance (1c) in 3g.40gb at 0 of GPU 0"));
   const auto change = make_change({{kFirst, with({large(0, {1, 2})})}},
@@ -143,7 +143,7 @@ TEST(Change, TheOrderOfComputeInstancesIsNoDifference) {
   EXPECT_THAT(steps(with({large(0, {1, 2})}), with({large(0, {2, 1})})), IsEmpty());
 }
 
-TEST(Change, WhatCannotBeOneIsRefused) {
+TEST(Change, AnImpossibleOneIsRefused) {
   EXPECT_THAT(steps({{kFirst, kOff}}, {{kSecond, kOff}}),
               ElementsAre("it is not known what GPU-2 has"));
   EXPECT_THAT(steps(kOff, {.enabled = false, .instances = {small(0)}}),
@@ -192,7 +192,7 @@ TEST(Leaving, AreComputeInstancesThatMayHaveToMakeWayForALargerOne) {
   EXPECT_THAT(leaving(from, wanted, geometry()).instances, IsEmpty());
 }
 
-TEST(Leaving, AnotherModeTakesTheWholeGpu) {
+TEST(Leaving, AModeChangeNeedsTheWholeGpu) {
   EXPECT_TRUE(leaving_of(kOff, with({})).whole_gpu);
   const auto off = leaving_of(with({small(3)}), kOff);
   EXPECT_TRUE(off.whole_gpu);

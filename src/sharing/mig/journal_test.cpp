@@ -74,7 +74,7 @@ TEST(Journal, IsWrittenAsTheSample) {
   EXPECT_EQ(decode_journal(sample.dump()), journal());
 }
 
-TEST(Journal, AModeThatWaitsComesBackAndIsNotWrittenWhereNoneDoes) {
+TEST(Journal, APendingModeIsStoredOnlyIfThereIsOne) {
   auto one = journal();
   EXPECT_EQ(encode(one).find("waits"), std::string::npos);
   one.from.begin()->second.waits = true;
@@ -123,7 +123,7 @@ TEST(Journal, LongTroubleIsCutBetweenCharacters) {
   EXPECT_EQ(read->trouble, long_one.trouble.substr(0, 1999));
 }
 
-TEST(Journal, WhatCannotBeOneIsRefused) {
+TEST(Journal, AnImpossibleOneIsRefused) {
   const auto with = [](const char* pointer, const nlohmann::json& value) {
     auto changed = content();
     changed[nlohmann::json::json_pointer(pointer)] = value;

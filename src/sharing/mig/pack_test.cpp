@@ -65,7 +65,7 @@ TEST(Pack, UsesFewGpus) {
   }
 }
 
-TEST(Pack, ANameThatIsNoneIsRefused) {
+TEST(Pack, AnUnknownNameIsRefused) {
   const auto packing = pack({.devices = {{"3g.20gb", 1}}}, geometry_of("a100-80gb"));
   ASSERT_FALSE(packing);
   EXPECT_EQ(packing.error().code, Code::kInvalidArgument);

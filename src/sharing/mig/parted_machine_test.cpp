@@ -44,7 +44,7 @@ TEST(PartedWishes, AFilterChoosesByPciIds) {
                           "device-filter and devices"));
 }
 
-TEST(PartedWishes, ALayoutThatIsNotThereIsNamedWithThoseThatAre) {
+TEST(PartedWishes, AMissingLayoutIsReportedWithTheExistingOnes) {
   const auto missing = wishes_of(*parse(scenario()), "all-balance", four());
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
@@ -53,7 +53,7 @@ TEST(PartedWishes, ALayoutThatIsNotThereIsNamedWithThoseThatAre) {
             "all-1g.10gb, all-balanced, mixed-workload");
 }
 
-TEST(PartedWishes, AFileWithoutLayoutsSaysHowToNameOne) {
+TEST(PartedWishes, AFileWithoutLayoutsExplainsHowToNameOne) {
   const auto missing = wishes_of(*parse("version: v1"), "all-balanced", four());
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message(),
@@ -61,13 +61,13 @@ TEST(PartedWishes, AFileWithoutLayoutsSaysHowToNameOne) {
             "\"mig-configs\"");
 }
 
-TEST(PartedWishes, AnIndexThatIsNotThereIsRefused) {
+TEST(PartedWishes, AMissingIndexIsRefused) {
   EXPECT_THAT(wishes("{devices: [0, 4], mig-enabled: false}", four()),
               ElementsAre("layouts.yaml:4: there is no GPU 4; this machine has 4 GPUs, counted "
                           "from 0"));
 }
 
-TEST(PartedWishes, GpusWithoutMigAreRefusedWithWhatWorksInstead) {
+TEST(PartedWishes, GpusWithoutMigAreRefusedWithAnAlternative) {
   const auto asked =
       wishes_of(*parse(file_with("{devices: all, mig-enabled: true, mig-devices: {}}")), "one",
                 machine({t4(0)}));

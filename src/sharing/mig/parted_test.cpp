@@ -69,7 +69,7 @@ mig-configs:
 }
 
 // mig-parted's files are YAML, so they may have anchors, aliases and merges.
-TEST(Parted, AliasesAreWhatTheyStandFor) {
+TEST(Parted, AliasesAreResolved) {
   const auto file = parse(
       "version: v1\nmig-configs:\n  a: &small\n    - &one {devices: [0], mig-enabled: true, "
       "mig-devices: {1g.10gb: 7}}\n  b: *small\n  c:\n    - {<<: *one, devices: all}\n");
@@ -104,7 +104,7 @@ TEST(Parted, AVersionAloneIsAFileWithAWarning) {
                           "name them in it"));
 }
 
-TEST(Parted, AFileThatSaysNothingIsRefused) {
+TEST(Parted, AnEmptyFileIsRefused) {
   for (const auto* text : {"", "# version: v1\n# mig-configs: {}\n", "---\n", "null", "~", "{}",
                            "\xEF\xBB\xBF# x\n", "...\n", "version:\nmig-configs:\n#  a: []\n"}) {
     EXPECT_EQ(refusal(text),
@@ -120,7 +120,7 @@ TEST(Parted, AnotherDocumentIsNotReadInSilence) {
                         "read; "));
 }
 
-TEST(Parted, WhatNeverTakesEffectIsWarnedOf) {
+TEST(Parted, IneffectiveFieldsGiveWarnings) {
   struct Case {
     const char* name;
     std::string text;
@@ -182,7 +182,7 @@ TEST(Parted, WhatNeverTakesEffectIsWarnedOf) {
   }
 }
 
-TEST(Parted, WhatIsWrongIsNamedWithItsLine) {
+TEST(Parted, ErrorsNameTheirLine) {
   const struct {
     const char* name;
     std::string text;
@@ -276,7 +276,7 @@ TEST(Parted, WhatIsWrongIsNamedWithItsLine) {
   }
 }
 
-TEST(Parted, EveryErrorIsToldAtOnce) {
+TEST(Parted, EveryErrorIsReportedAtOnce) {
   EXPECT_THAT(refusal(file_with("{devices: 7, mig-enabled: maybe}") + "extra: 1\n"),
               AllOf(HasSubstr("layouts.yaml:4: \"devices\""), HasSubstr("layouts.yaml:4: \"mig-en"),
                     HasSubstr("layouts.yaml:5: unknown key \"extra\"")));

@@ -10,7 +10,7 @@ namespace {
 using namespace parted_testing;
 using testing::ElementsAre;
 
-TEST(PartedWrite, WhatTheMachineHasComesBack) {
+TEST(PartedWrite, TheMachinesLayoutIsReadBack) {
   const Instance small{.profile_id = 19, .placement = {0, 1}, .compute = {1}};
   const GpuLayout one{.enabled = true, .instances = {small}};
   const Layout layout{
@@ -37,7 +37,7 @@ TEST(PartedWrite, WhatTheMachineHasComesBack) {
             R"({"devices":[3],"mig-enabled":true,"mig-devices":{}}]}})");
 }
 
-TEST(PartedWrite, GpusThatAreAllAlikeAreAll) {
+TEST(PartedWrite, IdenticalGpusBecomeAll) {
   EXPECT_EQ(to_yaml(exported(machine({t4(0)}), {}, "12")),
             "version: v1\nmig-configs:\n  \"12\":\n    - devices: all\n      mig-enabled: false\n");
 }
@@ -74,7 +74,7 @@ TEST(PartedDefaults, BalancedIsAsNvidiaHasItForEachModel) {
   }
 }
 
-TEST(PartedDefaults, SeveralModelsHaveFiltersAndShareWhatIsTheSame) {
+TEST(PartedDefaults, SeveralModelsHaveFiltersAndShareEqualEntries) {
   const auto both =
       machine({gpu_of(0, "a100-80gb"), gpu_of(1, "h100-80gb"), gpu_of(2, "a30-24gb")});
   const auto file = default_layouts(both);

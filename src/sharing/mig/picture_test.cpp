@@ -16,7 +16,7 @@ PicturedGpu pictured(std::string title, std::string_view model, const Devices& d
   return {std::move(title), place(wishes, geometry).value(), geometry};
 }
 
-TEST(Picture, ShowsInstancesAndWhatIsStranded) {
+TEST(Picture, ShowsInstancesAndStrandedSlices) {
   const auto text = text_picture({pictured("GPU 0", "a100-80gb", {{"3g.40gb", 2}})}, false);
   EXPECT_EQ(text, R"(GPU 0: 3g.40gb x 2
               0       1       2       3       4       5       6       7
@@ -31,7 +31,7 @@ TEST(Picture, ShowsInstancesAndWhatIsStranded) {
 )");
 }
 
-TEST(Picture, ShowsWhatIsFreeAndComputeInstances) {
+TEST(Picture, ShowsFreeSlicesAndComputeInstances) {
   const auto text =
       text_picture({pictured("GPU 3", "a100-80gb", {{"1c.3g.40gb", 2}, {"1g.10gb+me", 1}})}, false);
   EXPECT_EQ(text, R"(GPU 3: 1c.3g.40gb x 2, 1g.10gb+me
@@ -77,7 +77,7 @@ TEST(Picture, TwelveMemorySlicesHoldTheLongestName) {
   EXPECT_NE(text.find("│1g.24gb+me.all│"), std::string::npos) << text;
 }
 
-TEST(Picture, OfGpusThatAreNotCut) {
+TEST(Picture, OfUndividedGpus) {
   const auto& geometry = gpu::find_mig_model("a100-80gb")->geometry;
   const auto text = text_picture({{"GPU 0: Tesla T4", {}, {}}, {"GPU 1", {}, geometry}}, false);
   EXPECT_TRUE(text.starts_with("GPU 0: Tesla T4: no MIG\n\nGPU 1: MIG off\n")) << text;

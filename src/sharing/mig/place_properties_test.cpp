@@ -228,7 +228,7 @@ RC_GTEST_PROP(PlaceProperties, AgreesWithTheExhaustiveSearch, ()) {
   RC_ASSERT(kept(layout->instances, given.keeping) == *best);
 }
 
-RC_GTEST_PROP(PlaceProperties, AnInstanceThatStaysIsTheSame, ()) {
+RC_GTEST_PROP(PlaceProperties, AKeptInstanceIsTheSame, ()) {
   const auto given = drawn();
   const auto layout = place(given.wish, given.geometry(), given.keeping);
   RC_PRE(layout.has_value());
@@ -240,7 +240,7 @@ RC_GTEST_PROP(PlaceProperties, AnInstanceThatStaysIsTheSame, ()) {
   }
 }
 
-RC_GTEST_PROP(PlaceProperties, WhatIsThereIsItsOwnBestPlace, ()) {
+RC_GTEST_PROP(PlaceProperties, PresentInstancesAreTheirOwnBestPlace, ()) {
   const auto& model = drawn_of(gpu::mig_models());
   const auto layout = drawn_layout(model.geometry);
   std::vector<InstanceWish> wish;

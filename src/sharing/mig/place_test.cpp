@@ -165,7 +165,7 @@ TEST(InstancesOf, ComputeInstancesShareAGpuInstance) {
   for (const auto& c : cases) EXPECT_EQ(wishes(c.devices, geometry), c.instances) << c.name;
 }
 
-TEST(InstancesOf, WhatIsNoProfileIsRefusedWithTheNearest) {
+TEST(InstancesOf, AnUnknownProfileIsRefusedWithTheNearest) {
   const auto& geometry = geometry_of("a100-80gb");
   struct Case {
     const char* name;
@@ -206,7 +206,7 @@ TEST(InstancesOf, AttributesThatAreNotKnownBelongToTheName) {
 
 // --- what stays ---------------------------------------------------------------------------------
 
-TEST(Place, WhatIsThereStaysWhereItIs) {
+TEST(Place, PresentInstancesStayInPlace) {
   const auto& geometry = geometry_of("a100-80gb");
   struct Case {
     const char* name;
@@ -275,7 +275,7 @@ TEST(Place, WhatIsThereStaysWhereItIs) {
 
 // --- check, room --------------------------------------------------------------------------------
 
-TEST(Check, SaysWhatIsWrong) {
+TEST(Check, ReportsTheError) {
   const auto& geometry = geometry_of("a100-80gb");
   const auto at = [&](const char* name, int start) { return instance(geometry, name, start); };
   struct Case {

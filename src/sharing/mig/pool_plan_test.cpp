@@ -79,7 +79,7 @@ TEST(PoolMark, IsWrittenAsTheSample) {
   EXPECT_EQ(decode_pool_mark(sample.dump()), written);
 }
 
-TEST(PoolMark, WhatCannotBeOneIsRefused) {
+TEST(PoolMark, AnImpossibleOneIsRefused) {
   for (
       const auto* text :
       {"", "{", "[]", R"({"version":"mig-pool/v2"})",
@@ -294,7 +294,7 @@ void agent_ends(World& world, Node& node) {
   say(node, fails ? "failed" : "success");
 }
 
-RC_GTEST_PROP(PoolPlan, NeverMoreThanTheBudgetAndAnEndThatIsWhole, ()) {
+RC_GTEST_PROP(PoolPlan, NeverExceedsTheBudgetAndEndsComplete, ()) {
   auto world = any_world();
   auto wanted = pool();
   wanted.max_unavailable = {.number = *rc::gen::inRange(1, 4), .percent = false};

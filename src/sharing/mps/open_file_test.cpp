@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(OpenFile, SaysTheResourcesAndIsThereOnlyWhileThereAreSome) {
+TEST(OpenFile, ListsTheResourcesAndExistsOnlyForSome) {
   const test::TempDir dir;
   const auto root = dir.path();
   EXPECT_THAT(read_open(root).value(), IsEmpty());
@@ -24,7 +24,7 @@ TEST(OpenFile, SaysTheResourcesAndIsThereOnlyWhileThereAreSome) {
   EXPECT_FALSE(FsRoot().exists(open_file(root)));
 }
 
-TEST(OpenFile, WhereThereIsNoFolderNothingIsOpen) {
+TEST(OpenFile, WithoutAFolderNothingIsOpen) {
   const test::TempDir dir;
   const auto root = dir.path() / "mps";
   EXPECT_THAT(read_open(root).value(), IsEmpty());

@@ -16,7 +16,7 @@ TEST(Words, AreOneLineOfAMessage) {
   EXPECT_EQ(words(""), "");
 }
 
-TEST(Count, IsAWholeNumberAndNothingElse) {
+TEST(Count, IsAWholeNumberOnly) {
   EXPECT_EQ(count_in("23"), 23);
   EXPECT_EQ(count_in("0"), 0);
   for (const auto* text : {"", "-", "-1", " 3", "3 ", "3M", "99999999999"}) {

@@ -39,7 +39,7 @@ TEST(Partitions, AreCutOrRefused) {
               HasSubstr("17 replicas with 1 need 17"));
 }
 
-TEST(Partitions, HaveTheNameThatTheProgramTells) {
+TEST(Partitions, HaveTheProgramsNames) {
   const std::string name = std::string(kUuid) + "/Kp8AAAA";
   EXPECT_EQ(partition_of(name + "\n", kUuid), name);
   EXPECT_EQ(partition_of(name, kUuid), std::nullopt) << "it may go on";

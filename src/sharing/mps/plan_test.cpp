@@ -41,7 +41,7 @@ config::Config limited(int replicas, const config::Limits& rules, bool one_only)
   return config;
 }
 
-TEST(Plan, TellsWhatNvidiasDaemonTells) {
+TEST(Plan, HasNvidiasCommands) {
   struct Row {
     std::string name;
     gpu::Machine machine;
@@ -140,7 +140,7 @@ TEST(Plan, OneDaemonForEachResourceWithItsOwnGpus) {
                                                      "set_default_active_thread_percentage 25"));
 }
 
-TEST(Plan, HasNoDaemonForWhatIsNotSharedByMps) {
+TEST(Plan, HasDaemonsOnlyForMps) {
   const auto machine = machine_of({t4(0), t4(1)});
   EXPECT_THAT(planned(machine, {}), IsEmpty());
   EXPECT_THAT(planned(machine, offer::testing::time_slicing({entry("gpu", 4)})), IsEmpty());
@@ -157,7 +157,7 @@ TEST(Plan, LeavesOutWholeDevicesOfASharedResource) {
 }
 
 // Claims have shares of any size.
-TEST(Plan, OfAResourceThatClaimsGetTheLimitsAreOpen) {
+TEST(Plan, LimitsAreOpenForAResourceOfClaims) {
   const auto machine = machine_of(2, a100_40gb);
   const auto config = offer::testing::mps({entry("gpu", 4)});
   const auto offer = offer::make_offer(machine, config, {});

@@ -47,7 +47,7 @@ TEST(ClaimEnforcers, TheKernelWhereItWasAskedForAndCan) {
   EXPECT_EQ(kept_by(no_memory, by_kernel, false).devices[0].enforcer, MemoryEnforcer::kLimiter);
 }
 
-TEST(ClaimEnforcers, WhereTheKernelCannotItIsSaid) {
+TEST(ClaimEnforcers, AnUnavailableKernelLimitIsReported) {
   config::Config config;
   config.tranche.limits.general.kernel_limits = true;
   auto old = r615();

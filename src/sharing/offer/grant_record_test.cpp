@@ -130,7 +130,7 @@ TEST(GrantRecords, RefusalsSayWhy) {
   EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("torn"));
 }
 
-TEST(GrantRecords, WhatIsNotAsItMustBeIsNamed) {
+TEST(GrantRecords, InvalidFieldsAreNamed) {
   const auto refusal = [](const std::string& ids, const std::string& mounts,
                           const std::string& end = R"(,"resource":"r")") {
     const auto record =

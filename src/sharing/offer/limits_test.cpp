@@ -165,7 +165,7 @@ TEST(GrantLimits, AreOfTheInstanceUnderMig) {
 }
 
 // Memory that the driver keeps for itself is in no part, and never lent.
-TEST(GrantLimits, AreOfWhatProgramsCanHave) {
+TEST(GrantLimits, AreOfTheUsableMemory) {
   const auto hardware = machine_of({l20(0).memory_mib(1000).reserved_mib(200)});
   for (const auto& [memory, expected] :
        {std::pair<config::MemoryLimit, Bytes>(config::EqualPart{}, mib(200)),
@@ -346,7 +346,7 @@ TEST(OfferLimits, ElasticTranchesBorrowUpToTheHardLimit) {
   EXPECT_EQ(part(with_hard(strict(), NoLimit{}), 4, 1).borrowing, std::nullopt);
 }
 
-TEST(OfferLimits, MemoryThatIsNotToldCannotBeLent) {
+TEST(OfferLimits, UnknownMemoryCannotBeLent) {
   auto hardware = machine();
   hardware.gpus[0].memory = {};
   EXPECT_THAT(
@@ -363,7 +363,7 @@ TEST(OfferLimits, APartOfUnknownMemoryIsNotPromised) {
   EXPECT_THAT(offered(limited(strict(NoLimit{})), hardware).withheld, IsEmpty());
 }
 
-TEST(OfferLimits, OfAGpuInMigModeThatIsOfferedWholeAreToldNotToHold) {
+TEST(OfferLimits, OfAWholeGpuInMigModeWarnThatTheyAreNotEnforced) {
   auto hardware = machine(2);
   hardware.gpus[1].mig_mode = gpu::MigMode::kEnabled;
   EXPECT_THAT(
@@ -376,7 +376,7 @@ TEST(OfferLimits, OfAGpuInMigModeThatIsOfferedWholeAreToldNotToHold) {
               ::testing::Not(::testing::Contains(HasSubstr("do not reach"))));
 }
 
-TEST(OfferLimits, OfAGpuThatIsAllTheDriversNothingIsPromised) {
+TEST(OfferLimits, AGpuUsedUpByTheDriverIsWithheld) {
   auto hardware = machine();
   for (const std::uint64_t reserved : {1000, 2000}) {
     hardware.gpus[0].reserved = Bytes::from_mib(reserved);
@@ -412,7 +412,7 @@ TEST(OfferLimits, UnknownMemoryOfOneGpuLeavesTheOthers) {
   EXPECT_THAT(offer.withheld[0].reason, HasSubstr("write a quantity or none"));
 }
 
-TEST(OfferLimits, ANodeThatCannotLimitWithholdsWhatIsLimited) {
+TEST(OfferLimits, ANodeThatCannotLimitWithholdsLimitedResources) {
   auto config = time_slicing({entry("gpu", 4, config::DeviceList{{"0"}}, "part")});
   config.tranche.limits.resources = {{{"nvidia.com/part"}, strict(), 3}};
   auto offer = offered(config, machine(2));

@@ -267,7 +267,7 @@ TEST(Health, OnlyTheNamedMigInstanceSuffersUnlessItsGpuIsLost) {
               ElementsAre("gone", "gone"));
 }
 
-TEST(Health, AGpuThatNeverAnsweredIsNamedInAWarning) {
+TEST(Health, ANeverReadGpuIsNamedInAWarning) {
   const Offer offer = offered(machine_of({l20(0), l20(1).uuid("").lost("no handle")}));
   EXPECT_EQ(summary(offer), "gpu=1");
   EXPECT_THAT(offer.warnings, ElementsAre(HasSubstr("GPU 1 cannot be read (no handle)")));
@@ -279,7 +279,7 @@ gpu::Machine machine_with_mig_refused() {
   return machine;
 }
 
-TEST(MigMixed, InstancesThatTheDriverDoesNotTellAreWithheldAndNameTheChartsValue) {
+TEST(MigMixed, UnreportedInstancesAreWithheldAndNameTheChartsValue) {
   const Offer offer = offered(machine_with_mig_refused(), with_mig(MigStrategy::kMixed));
   ASSERT_THAT(offer.withheld, SizeIs(1));
   EXPECT_EQ(offer.withheld[0].name.value, "nvidia.com/mig-*");
@@ -290,7 +290,7 @@ TEST(MigMixed, InstancesThatTheDriverDoesNotTellAreWithheldAndNameTheChartsValue
   EXPECT_THAT(offer.warnings, IsEmpty());
 }
 
-TEST(MigSingle, InstancesThatTheDriverDoesNotTellAreNoWrongLayout) {
+TEST(MigSingle, UnreportedInstancesAreNotAMixedLayout) {
   const Offer offer = offered(machine_with_mig_refused(), with_mig(MigStrategy::kSingle));
   EXPECT_THAT(offer.resources, IsEmpty());
   ASSERT_THAT(offer.withheld, SizeIs(1));
@@ -337,7 +337,7 @@ struct SingleRow {
   std::string phrase;
 };
 
-TEST(MigSingle, WithholdsAllOfWhatIsNotUniform) {
+TEST(MigSingle, WithholdsANonUniformLayout) {
   const std::vector<SingleRow> rows = {
       {"empty", machine_of({a100_40gb(0).mig({"1g.5gb"}), a100_40gb(1).mig()}),
        "device 1 has no MIG devices configured"},
@@ -478,7 +478,7 @@ TEST(Mps, DevicesThatNoEntryClaimsAreOfferedWhole) {
   EXPECT_EQ(summary(offer), "gpu=1 gpu.shared=4");
 }
 
-TEST(Mps, RefusesWhatItCannotShareWithNvidiasWords) {
+TEST(Mps, RefusesWithNvidiasWords) {
   const test::GpuBuilder v100(0, "Tesla V100-SXM2-16GB", 16160, {7, 0});
   const test::GpuBuilder p100(0, "Tesla P100-PCIE-16GB", 16280, {6, 0});
   struct Case {
@@ -532,7 +532,7 @@ struct LongRow {
   std::string most;  // replicas that fit; empty: these do
 };
 
-TEST(Limits, MoreThanKubeletCanBeToldOfIsWithheldByItsBytes) {
+TEST(Limits, ATooLongListIsWithheldByItsBytes) {
   const auto on_node = [](int count, int numa) {
     auto machine = machine_of(count, a100_40gb);
     for (auto& gpu : machine.gpus) gpu.numa_node = numa;

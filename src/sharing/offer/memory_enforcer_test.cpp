@@ -49,7 +49,7 @@ TEST(MemoryEnforcers, TheHighestThatCanBeHadAndWasAskedFor) {
   for (const auto& c : cases) EXPECT_EQ(choose_enforcer(c.rules, c.facts), c.expected) << c.name;
 }
 
-TEST(MemoryEnforcers, TheWeakestIsSaidOfAll) {
+TEST(MemoryEnforcers, TheWeakestIsReportedForAll) {
   EXPECT_EQ(weakest({}), MemoryEnforcer::kLimiter);
   const std::vector all{MemoryEnforcer::kMig, MemoryEnforcer::kMps, MemoryEnforcer::kKernel};
   EXPECT_EQ(to_string(weakest(all)), "mps");
@@ -71,7 +71,7 @@ config::Config asking(int replicas = 4) {
   return config;
 }
 
-TEST(MemoryEnforcersOfAnOffer, TheKernelKeepsWhatItCan) {
+TEST(MemoryEnforcersOfAnOffer, TheKernelEnforcesWhatItCan) {
   const auto offer = make_offer(r615(), asking(), {});
   const auto& limits = offer.resources.at(0).limits.value();
   EXPECT_THAT(limits.enforcers, ElementsAre(MemoryEnforcer::kKernel));
@@ -87,7 +87,7 @@ struct InsteadCase {
   const char* instead;
 };
 
-TEST(MemoryEnforcersOfAnOffer, WhatHoldsInsteadIsSaidWithTheReason) {
+TEST(MemoryEnforcersOfAnOffer, TheReplacementIsReportedWithTheReason) {
   const InsteadCase cases[] = {
       {"an older driver",
        [](gpu::Machine& machine) {
@@ -117,7 +117,7 @@ TEST(MemoryEnforcersOfAnOffer, WhatHoldsInsteadIsSaidWithTheReason) {
   }
 }
 
-TEST(MemoryEnforcersOfAnOffer, OneGpuThatCannotIsNamed) {
+TEST(MemoryEnforcersOfAnOffer, AnUnsupportedGpuIsNamed) {
   auto machine = r615(2);
   machine.gpus[1].kernel_memory_limits = false;
   const auto offer = make_offer(machine, asking(), {});

@@ -46,7 +46,7 @@ std::vector<std::string> free_ids(const ResourceOffer& offer,
   return out;
 }
 
-TEST(Fill, ADeviceThatIsFullByWhatIsHeldBeyondTheOfferIsTakenLast) {
+TEST(Fill, ADeviceFilledBeyondTheOfferIsPickedLast) {
   auto offer = gpus(2, 2);
   offer.beyond = {2, 0};
   for (const auto policy : {kDistributed, kPacked}) {
@@ -62,7 +62,7 @@ TEST(Fill, ADeviceThatIsFullByWhatIsHeldBeyondTheOfferIsTakenLast) {
   EXPECT_THAT(packed->ids, ElementsAre(g(0, 0), g(1, 0)));
 }
 
-TEST(Alignment, UsesTheLinksAndSaysHow) {
+TEST(Alignment, UsesTheLinksAndExplains) {
   const Links links = links_of(8, 4);
   const ResourceOffer offer = gpus(8);
   const auto preferred = preferred_allocation(

@@ -170,7 +170,7 @@ RC_GTEST_PROP(GrantProperty, VisibleDevicesAreThoseOfTheIds, ()) {
   RC_ASSERT(visible == expected);
 }
 
-RC_GTEST_PROP(PreferredProperty, ExactSizeFromWhatIsFreeWithWhatIsRequired, ()) {
+RC_GTEST_PROP(PreferredProperty, ExactSizeFromFreeOnesWithTheRequired, ()) {
   const ResourceOffer offer = arbitrary_resource();
   std::vector<std::string> available = some_of(ids(offer));
   if (available.empty()) available = ids(offer);

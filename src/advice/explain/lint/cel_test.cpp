@@ -137,7 +137,7 @@ TEST(CelLength, IsBounded) {
   EXPECT_THAT(checked.findings[0].what, HasSubstr("10241 bytes"));
 }
 
-TEST(CelOfACluster, WhatNoDeviceHasIsAnError) {
+TEST(CelOfACluster, UnknownNamesAreErrors) {
   auto around = testing_::around();
   for (const bool asked : {false, true}) {
     around.names_are_the_clusters = asked;

@@ -129,7 +129,7 @@ std::vector<std::filesystem::path> files_of_the_tree() {
   return files;
 }
 
-TEST(FilesOfTheTree, WhatTheAgentRefusesLintRefusesToo) {
+TEST(FilesOfTheTree, LintRefusesWhatTheAgentRefuses) {
   std::size_t refused = 0;
   std::size_t taken = 0;
   for (const auto& path : files_of_the_tree()) {

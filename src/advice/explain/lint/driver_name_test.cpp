@@ -39,7 +39,7 @@ spec:
         - {name: TRANCHE_DRA_DRIVER_NAME, value: gpu.example.com}
 )";
 
-TEST(DriverNamedIn, IsWhatAContainerOfOursHas) {
+TEST(DriverNamedIn, IsReadFromOurContainers) {
   EXPECT_EQ(named_in(kController), "gpu.example.com");
   EXPECT_EQ(named_in(kAgent), "gpu.example.com");
 }

@@ -104,7 +104,7 @@ TEST(LayoutChange, IsShownGpuByGpu) {
   EXPECT_THAT(show(*off, node.machine), HasSubstr("MIG mode goes off; the GPU is reset for it\n"));
 }
 
-TEST(LayoutChange, AModeThatWaitsForAResetIsTakenBack) {
+TEST(LayoutChange, APendingModeIsReverted) {
   Node node;
   node.control.set_state(kGpu, {.enabled = false, .pending = true, .instances = {}});
   const Wishes off{{kGpu, {.enabled = false, .devices = {}}}};
@@ -116,7 +116,7 @@ TEST(LayoutChange, AModeThatWaitsForAResetIsTakenBack) {
   EXPECT_THAT(node.plan(off)->change.steps, IsEmpty());
 }
 
-TEST(LayoutChange, AModeThatWaitsForARebootIsNotTakenBackByAChangeThatFails) {
+TEST(LayoutChange, AFailedChangeKeepsAForeignPendingMode) {
   const Wishes wishes{{kGpu, wish({{"1g.10gb", 7}})}, {kOther, wish({{"1g.10gb", 7}})}};
   struct Case {
     const char* name;
@@ -167,7 +167,7 @@ TEST(LayoutChange, AFailureIsUndone) {
   EXPECT_EQ(*node.journal.load(), std::nullopt);
 }
 
-TEST(LayoutChange, WhoStopsItGetsBackWhatWasThere) {
+TEST(LayoutChange, StoppingRestoresTheOldLayout) {
   Node node;
   ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 2}})}}).trouble);
   const auto change = node.plan({{kGpu, wish({{"1g.10gb", 7}})}});
@@ -187,7 +187,7 @@ TEST(LayoutChange, WhoStopsItGetsBackWhatWasThere) {
   EXPECT_EQ(*node.journal.load(), std::nullopt);
 }
 
-TEST(LayoutChange, AFailedUndoKeepsTheJournalAndTheNextCallGoesOn) {
+TEST(LayoutChange, AFailedUndoKeepsTheJournalAndTheNextCallContinues) {
   Node node;
   ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 2}})}}).trouble);
   node.control.fail_calls("create_gpu_instance", {Code::kUnavailable, "Unknown Error"});
@@ -225,7 +225,7 @@ TEST(LayoutChange, AKilledChangeIsUndoneByACallForAnotherGpu) {
   EXPECT_EQ(node.layout(kOther), "1g.10gb");
 }
 
-TEST(LayoutChange, AFailureAfterAKilledChangeLeadsBackToWhatWasBeforeThat) {
+TEST(LayoutChange, AFailureAfterAKilledChangeRestoresTheOriginalLayout) {
   Node node;
   kill_at(node, 8);
   node.control.fail_calls("create_gpu_instance 14", {Code::kUnavailable, "Unknown Error"});
@@ -268,7 +268,7 @@ struct Users {
   Result<std::vector<std::string>> found;
 };
 
-TEST(LayoutUsers, OnlyOfWhatGoesTheyAreAskedAndNamed) {
+TEST(LayoutUsers, OnlyOfLeavingDevicesAreReadAndNamed) {
   Node node;
   ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 1}, {"1g.10gb", 1}})}}).trouble);
   node.see_devices();
@@ -310,7 +310,7 @@ TEST(LayoutUsers, ForAnotherModeTheGpuItselfIsAsked) {
   EXPECT_THAT(asked, ElementsAre("GPU-1"));
 }
 
-TEST(LayoutUsers, WhoCannotBeAskedIsNotTakenForNobody) {
+TEST(LayoutUsers, UnreadableUsersAreNotTakenForNone) {
   Node node;
   std::vector<std::string> asked;
   const auto change = node.plan({{kGpu, wish({})}});

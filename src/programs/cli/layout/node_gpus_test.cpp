@@ -27,7 +27,7 @@ TEST(NodeGpus, AreWhatTheAgentPublished) {
   EXPECT_THAT(document_of(gpus).text(), HasSubstr(R"("mig":"unsupported","instances":null)"));
 }
 
-TEST(NodeGpus, WhatMigSays) {
+TEST(NodeGpus, ShowMig) {
   const struct {
     const char* name;
     cluster::GpuNodeGpu gpu;

@@ -277,7 +277,7 @@ TEST(NodeLayout, ADeadlineOfLongAgoIsPast) {
   EXPECT_EQ(phase_text(layout, now), "draining, no time left");
 }
 
-TEST(NodeLayout, WhoSetTheLabelIsRead) {
+TEST(NodeLayout, TheLabelsOwnerIsRead) {
   const auto layout = read_node_layout(R"({"metadata":{"name":"n","labels":
     {"nvidia.com/mig.config":"x"},"managedFields":[{"manager":"kubectl-label","fieldsV1":
     {"f:metadata":{"f:labels":{"f:nvidia.com/mig.config":{}}}}}]}})");

@@ -53,7 +53,7 @@ TEST(LintText, AWordThatFitsIntoNoLineStays) {
             "    -> write " + std::string(60, 'x') + "\n       there\n");
 }
 
-TEST(LintSummary, CountsAndNamesWhatWasNotLookedAt) {
+TEST(LintSummary, CountsAndNamesWhatWasNotChecked) {
   EXPECT_EQ(
       lint_summary(results()),
       "1 error (1 corrected), 1 warning in 2 documents; 1 of other kinds\n"

@@ -37,7 +37,7 @@ TEST(CommandHelp, EveryListedCommandStandsInOneGroup) {
   }
 }
 
-TEST(HelpOf, TellsOfACommandWhatAllItsWordsTakeAndOfAWordTheRest) {
+TEST(HelpOf, ShowsCommonFlagsForTheCommandAndOthersForTheWord) {
   const auto& limit = *find_command(commands(), "limit");
   const auto whole = help_of(limit, nullptr, "tranche limit");
   EXPECT_THAT(whole, testing::StartsWith("Usage: tranche limit set|get|reset POD | list | prune "
@@ -52,7 +52,7 @@ TEST(HelpOf, TellsOfACommandWhatAllItsWordsTakeAndOfAWordTheRest) {
   EXPECT_THAT(set, HasSubstr("\n  --memory VALUE\n"));
 }
 
-TEST(HelpOf, SaysWhatWinsWhereThereIsMoreThanFlags) {
+TEST(HelpOf, ExplainsPrecedenceIfThereAreOtherSources) {
   const auto text = [](const char* name) {
     const auto& command = *find_command(commands(), name);
     return help_of(command, nullptr, std::string("tranche ") + name);

@@ -38,7 +38,7 @@ TEST(ManPages, AreAsCommitted) {
   }
 }
 
-TEST(ManPages, TellEveryFlag) {
+TEST(ManPages, HaveEveryFlag) {
   for (const auto& command : commands()) {
     if (!has_man_page(command)) continue;
     const auto page = man_page(command, commands());

@@ -88,7 +88,7 @@ tranche:
                          .flags = {{"sleep-interval", "infinite"}}}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Json, TextThatIsNoUtf8IsReplaced) {
+TEST(Json, InvalidUtf8IsReplaced) {
   const auto loaded = load({.environment = {{"MPS_ROOT", "/m\xff"}}});
   ASSERT_TRUE(loaded);
   EXPECT_NE(loaded->json.find("/m\xef\xbf\xbd"), std::string::npos);

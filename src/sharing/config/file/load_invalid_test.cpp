@@ -56,7 +56,7 @@ TEST(Invalid, BrokenYamlNamesTheLine) {
   }
 }
 
-TEST(Invalid, WhatIsTooLongIsRefused) {
+TEST(Invalid, TooLongInputIsRefused) {
   const auto loaded = load({.file_text = std::string(kMaxConfigBytes + 1, '#'), .file_name = "f"});
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().message(),

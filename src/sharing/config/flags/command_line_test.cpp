@@ -141,7 +141,7 @@ TEST(FlagsHelp, NamesEveryFlagOfTheProgramAndNoOther) {
   }
 }
 
-TEST(FlagsHelp, OfSeveralProgramsHasWhatAllOfThemTake) {
+TEST(FlagsHelp, OfSeveralProgramsHasTheirCommonFlags) {
   const auto text = flags_help(kUseLimit);
   EXPECT_NE(text.find("  --output, -o VALUE\n"), std::string::npos);
   EXPECT_EQ(text.find("  --namespace"), std::string::npos);

@@ -28,7 +28,7 @@ TEST(FlagTable, EveryDefaultIsOfItsType) {
   }
 }
 
-TEST(FlagTable, EveryFlagIsOfAProgramThatIsListed) {
+TEST(FlagTable, EveryFlagHasAListedProgram) {
   unsigned listed = 0;
   for (const auto& program : flag_programs()) {
     EXPECT_EQ(listed & program.use, 0U) << program.name << " is listed twice";
@@ -51,7 +51,7 @@ TEST(FlagTable, DefaultsAreAmongTheChoices) {
   }
 }
 
-TEST(FlagTable, ChoicesAreWhatTheConfigurationReads) {
+TEST(FlagTable, ChoicesAreThoseOfTheConfiguration) {
   const auto all_read = [](std::string_view flag, auto read) {
     const auto choices = find_flag(flag)->choices;
     EXPECT_FALSE(choices.empty()) << flag;

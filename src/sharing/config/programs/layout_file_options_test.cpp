@@ -63,7 +63,7 @@ TEST(LayoutFileOptions, OfANodeOfTheCluster) {
   EXPECT_EQ(options->api_server.context, "prod");
 }
 
-TEST(LayoutFileOptions, WhatIsOfANodeAndWhatOfThisMachine) {
+TEST(LayoutFileOptions, FlagsForANodeAndForThisMachine) {
   struct Case {
     std::vector<std::string_view> flags;
     const char* wrong;

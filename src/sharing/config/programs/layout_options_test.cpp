@@ -36,7 +36,7 @@ TEST(LayoutOptions, OfEachWord) {
   EXPECT_EQ(show->driver_root, "/driver-root");
 }
 
-TEST(LayoutOptions, WhatIsWrongIsSaid) {
+TEST(LayoutOptions, ErrorsAreReported) {
   struct Case {
     const char* name;
     std::vector<FlagValue> flags;

@@ -32,7 +32,7 @@ TEST(LintOptions, TheEnvironmentAloneNamesNoCluster) {
   EXPECT_EQ(options->api_server.kubeconfig, "/x");
 }
 
-TEST(LintOptions, WhatIsWrongIsSaid) {
+TEST(LintOptions, ErrorsAreReported) {
   struct Case {
     const char* name;
     std::vector<FlagValue> flags;

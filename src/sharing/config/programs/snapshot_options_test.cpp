@@ -27,7 +27,7 @@ TEST(SnapshotOptions, FlagsAndDefaults) {
   EXPECT_EQ(load_snapshot_options({.flags = {{"output", "-"}}})->file, "");
 }
 
-TEST(SnapshotOptions, WhatIsWrongIsSaid) {
+TEST(SnapshotOptions, ErrorsAreReported) {
   const struct {
     const char* name;
     FlagValue flag;

@@ -42,7 +42,7 @@ TEST(Retune, ALimitThatIsNoMoreIsAllOfTheDevice) {
 }
 
 // The form in NVIDIA's documentation.
-TEST(Lspart, TellsHowManyChunksAGpuHas) {
+TEST(Lspart, HasTheNumberOfChunks) {
   constexpr const char* kUuid = "GPU-74d43ed3-cdf7-e667-3644-bf5b4f46ed65";
   constexpr const char* kOther = "GPU-74d43ed4-cdf7-e667-3644-bf5b4f46ed65";
   constexpr const char* kFree = "GPU-74d43ed3  -                   3      7     24    56    -";

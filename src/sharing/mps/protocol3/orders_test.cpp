@@ -67,7 +67,7 @@ TEST(Configuration, HasANamespaceForEachNumberOfTranches) {
                 "active_thread_percentage = \"60\"\n");
 }
 
-TEST(Configuration, LeavesOutALimitThatIsNone) {
+TEST(Configuration, OmitsAMissingLimit) {
   const auto text = configuration(planned(2, {.enforcement = Enforcement::kStrict,
                                               .memory = config::NoLimit{},
                                               .compute = config::NoLimit{}}));
@@ -75,7 +75,7 @@ TEST(Configuration, LeavesOutALimitThatIsNone) {
   EXPECT_THAT(text, ::testing::EndsWith("active_thread_percentage = \"100\"\n"));
 }
 
-TEST(Change, IsToldAndEndsNobody) {
+TEST(Change, ChangesLimitsWithoutARestart) {
   const auto before = planned(4);
   const auto after = planned(2);
   ASSERT_EQ(diff({before}, {after}).at(0).step, Step::kRetune);
