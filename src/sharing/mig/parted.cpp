@@ -324,7 +324,7 @@ class PartedReader {
         !is_map(hooks, "\"hooks\"", "name in it when they run: apply-start"))
       return;
     for (const auto& [name, line, list] : hooks.entries) {
-      if (!is_list(list, fmt::format("hook \"{}\"", shown(name)), true)) continue;
+      if (!is_list(list, fmt::format("hook \"{}\"", shown(name)), Empty::kAllowed)) continue;
       for (const auto& hook : list.items) {
         if (!is_map(hook, "a hook", "name its command")) continue;
         unknown_keys(hook, kHookKeys);
