@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom: the rules of the house (docs/architecture.md), on the files themselves.
+"""Checks who includes whom: the rules of the house (src/rooms.list), on the files themselves.
 
 CMake keeps a room from including what it does not link; this check keeps the links honest, and
 third-party headers in the folders that own them. It also finds circles: files, or folders, that

@@ -1,5 +1,6 @@
-"""docs/architecture.md beside the tree: every room of src/ has a row and every row a room, and what
-a row says a room may include is what tools/layers.py lets it include. Rooms inside rooms too."""
+"""docs/architecture.md beside the tree: every room of src/ stands in the page below its wing, with
+what it holds, and has a line in src/rooms.list, which says what it may include. Rooms inside rooms
+too."""
 
 import fnmatch
 import importlib.util
@@ -7,7 +8,6 @@ import pathlib
 import re
 
 import markdown
-import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
@@ -22,7 +22,6 @@ def load_layers():
 
 
 LAYERS = load_layers()
-INNER = LAYERS.INNER
 
 
 def rooms_of_tree():
@@ -38,68 +37,56 @@ def inner_rooms_of_tree():
     return {room for path in lists for room in made.findall(path.read_text())}
 
 
-def tables():
-    """Every table below "Rooms": the cells of its head, and its rows."""
-    for block in re.findall(r"(?:^\|.*\n)+", markdown.section(PAGE, "Rooms") + "\n", re.M):
-        head = [cell.strip() for cell in block.splitlines()[0].strip("|").split("|")]
-        yield head, markdown.rows(block)
-
-
-def rows_with(head):
-    found = [row for first, table in tables() if first == head for row in table]
-    assert found, f"docs/architecture.md has no table {' | '.join(head)}"
-    return found
-
-
 def there(rooms):
     return {room for room in rooms if (SOURCE / LAYERS.ROOMS.folder(room)).is_dir()}
 
 
-def names_in(cell):
-    """What a cell names: rooms in backticks as they are, groups of rooms opened up."""
-    if cell in ("nothing of ours", "nothing"):
-        return set()
-    names = set()
-    for item in re.split(r",\s*", cell):
-        if quoted := re.fullmatch(r"`([^`]+)`", item):
-            names.add(quoted.group(1))
-        else:
-            assert re.fullmatch(r"[a-z]+", item), f"neither `room` nor group: {item}"
-            assert item in LAYERS.ROOMS.groups, f"src/rooms.list has no group {item}"
-            names |= there(LAYERS.ROOMS.groups[item])
-    return names
+def listed():
+    """What the lists below "Rooms" say: each wing's rooms, and what each room holds. A room inside
+    another stands below it: `agent`, then `loop`, is agent/loop."""
+    wings, holds, wing, outer = {}, {}, None, None
+    text = re.sub(r"\n +(?![ -])", " ", markdown.FENCE.sub("", markdown.section(PAGE, "Rooms")))
+    for line in text.splitlines():
+        if head := re.match(r"\*\*(\w+)\*\*: ", line):
+            wing = head.group(1)
+        elif item := re.match(r"( *)- `([\w*]+)`: (.*)", line):
+            inner, name, what = item.groups()
+            outer = outer if inner else name
+            holds[f"{outer}/{name}" if inner else name] = what
+            if not inner:
+                wings.setdefault(wing, set()).add(name)
+    return wings, holds
 
 
-ROOMS = {row[0].strip("`"): row for row in rows_with(["room", "holds", "may include"])}
+WINGS, HOLDS = listed()
 
 
-def rooms_of_row(cell):
-    """The inner rooms of a row: one, or with "mps/protocol*" as many as the tree has."""
-    pattern = cell.strip("`")
-    return fnmatch.filter(sorted(inner_rooms_of_tree()), pattern) or [pattern]
+def inner_rooms_of_page():
+    """With "protocol*" below mps as many as the tree has."""
+    found = [room for room in HOLDS if "/" in room]
+    return [one for room in found
+            for one in fnmatch.filter(sorted(inner_rooms_of_tree()), room) or [room]]
 
 
-INNER_ROOMS = {
-    room: row
-    for head, table in tables()
-    if head == ["room inside", "holds", "and may include"]
-    for row in table
-    for room in rooms_of_row(row[0])
-}
-GROUPS = {row[0]: row for row in rows_with(["group", "rooms"])}
+def test_every_room_is_in_the_page_and_is_there():
+    assert sorted(room for room in HOLDS if "/" not in room) == sorted(rooms_of_tree())
 
 
-def test_every_room_has_a_row_and_every_row_a_room():
-    assert sorted(ROOMS) == sorted(rooms_of_tree())
+def test_every_inner_room_is_in_the_page_and_is_there():
+    assert sorted(inner_rooms_of_page()) == sorted(inner_rooms_of_tree())
+
+
+def test_every_room_of_the_tree_has_its_line_in_the_list():
+    assert there(LAYERS.ALLOWED) == rooms_of_tree()
+    assert set(LAYERS.INNER) == inner_rooms_of_tree()
 
 
 def test_wings_are_those_of_the_list():
-    told = {row[0]: names_in(row[2]) for row in rows_with(["wing", "is about", "rooms"])}
     wings = {}
     for room in there(LAYERS.ROOMS.wings):
         wings.setdefault(LAYERS.ROOMS.wings[room], set()).add(room)
-    assert told == wings
-    assert set(told) == {p.name for p in SOURCE.iterdir() if p.is_dir()}
+    assert WINGS == wings
+    assert set(WINGS) == {p.name for p in SOURCE.iterdir() if p.is_dir()}
 
 
 def test_the_picture_shows_every_room():
@@ -108,28 +95,8 @@ def test_the_picture_shows_every_room():
     assert rooms_of_tree() <= set(re.findall(r"\w+", shown))
 
 
-def test_every_inner_room_has_a_row_and_every_row_an_inner_room():
-    assert sorted(INNER_ROOMS) == sorted(inner_rooms_of_tree())
-
-
-def test_every_row_says_what_the_room_holds():
-    assert not [room for room, row in {**ROOMS, **INNER_ROOMS}.items() if len(row[1]) < 5]
-
-
-@pytest.mark.parametrize("room", sorted(ROOMS))
-def test_a_room_may_include_what_the_rules_say(room):
-    told = names_in(ROOMS[room][2])
-    files = {name for name in told if "/" in name}
-    assert there(told - files) - {room} == there(LAYERS.ALLOWED[room]) - {room}
-    assert files == {f for f in LAYERS.ALLOWED_FILES.get(room, ()) if f.split("/")[0] not in told}
-
-
-@pytest.mark.parametrize("room", sorted(INNER_ROOMS))
-def test_an_inner_room_may_include_what_the_rules_say(room):
-    outer = room.split("/")[0]
-    named = names_in(INNER_ROOMS[room][2])
-    told = {name if name == outer else f"{outer}/{name}" for name in named}
-    assert told == set(INNER[room])
+def test_the_page_says_what_each_room_holds():
+    assert not [room for room, what in HOLDS.items() if len(what) < 5]
 
 
 def test_every_room_of_the_simulated_machine_is_in_its_page():
@@ -141,16 +108,11 @@ def test_every_room_of_the_simulated_machine_is_in_its_page():
     assert named == set(LAYERS.SIM)
 
 
-@pytest.mark.parametrize("group", sorted(GROUPS))
-def test_a_group_is_the_one_of_the_rules(group):
-    assert names_in(GROUPS[group][1]) == there(LAYERS.ROOMS.groups[group])
-
-
 def test_classes_of_the_glossary_are_there():
     page = (ROOT / "docs" / "glossary.md").read_text()
-    table = markdown.section(page, "The program").split("| class | is |")[1]
-    names = {name.split("::")[-1] for name in re.findall(r"^\|(.*?)\|", table, re.M) for name in
-             re.findall(r"`([\w:]+)`", name)}
+    classes = markdown.section(page, "The program").split("Classes that a reader")[1]
+    names = {name for item in re.findall(r"^- (.*?): ", classes, re.M) for name in
+             re.findall(r"`(\w+)`", item)}
     sources = "\n".join(p.read_text() for p in SOURCE.rglob("*.h"))
     missing = [n for n in sorted(names) if not re.search(rf"\b(class|struct) {n}\b", sources)]
     assert names and not missing, missing
