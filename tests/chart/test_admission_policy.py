@@ -452,7 +452,7 @@ def test_every_label_that_the_agent_writes_is_allowed(helm):
     [expression] = [v["expression"] for v in policy["spec"]["variables"] if v["name"] == "ours"]
     ours = re.compile("".join(re.findall(r'"([^"]*)"', expression)).replace("\\\\", "\\"))
     page = (ROOT / "docs" / "reference" / "labels.md").read_text()
-    written = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    written = re.findall(r"^- `([^`]+)`:", page, re.MULTILINE)
     assert len(written) > 40
     for name in written:
         name = name.replace("<profile>", "1g.5gb.me").replace("<resource>", "gpu.shared")

@@ -108,20 +108,20 @@ constexpr std::string_view kHeader = R"(# Node labels
 
 <!-- Made from src/kubernetes/labels/reference.cpp; a test keeps it so. -->
 
-The keys and values are those of NVIDIA's GPU feature discovery; those that begin with `tranche.dev/` are ours. [Labels](../labels.md)
-tells how they come to the node and how sharing changes them. `<profile>` is a MIG profile with `.` for `+`: `1g.5gb`, `1g.5gb.me`;
-`<resource>` is a resource's name without `nvidia.com/`: `gpu`, `gpu.shared`.
+Keys and values are those of NVIDIA's GPU feature discovery; those that begin with `tranche.dev/` are ours.
+[Labels](../labels.md) tells how they come to the node and how sharing changes them. `<profile>` is a MIG profile with
+`.` for `+`: `1g.5gb`, `1g.5gb.me`; `<resource>` is a resource's name without `nvidia.com/`: `gpu`, `gpu.shared`.
 )";
 
 std::string_view when_of(const LabelDoc& row) {
   return row.when.empty() ? std::string_view("with a GPU") : row.when;
 }
 
-// A table of those that are present when this holds.
+// Those that are present when this holds.
 std::string present(std::string_view when) {
-  auto page = fmt::format("\nPresent {}:\n\n| label | value |\n|---|---|\n", when);
+  auto page = fmt::format("\nPresent {}:\n\n", when);
   for (const auto& row : kTable) {
-    if (when_of(row) == when) page += fmt::format("| `{}` | {} |\n", row.key, row.value);
+    if (when_of(row) == when) page += fmt::format("- `{}`: {}\n", row.key, row.value);
   }
   return page;
 }
@@ -131,10 +131,10 @@ bool is_usual(const LabelDoc& row) {
 }
 
 std::string rarely_present() {
-  std::string page = "\nOthers:\n\n| label | value | present |\n|---|---|---|\n";
+  std::string page = "\nOthers, and in brackets when they are present:\n\n";
   for (const auto& row : kTable) {
     if (is_usual(row)) continue;
-    page += fmt::format("| `{}` | {} | {} |\n", row.key, row.value, row.when);
+    page += fmt::format("- `{}`: {} ({})\n", row.key, row.value, row.when);
   }
   return page;
 }

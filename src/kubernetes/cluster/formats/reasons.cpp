@@ -62,20 +62,15 @@ What to do: [runbook](../runbook.md#conditions).
 
 ## Conditions and their reasons
 
-A row in bold is a condition, with what its True means; its reasons stand below it. `TrancheGrantsStored`,
-`TrancheDevicesFree`, `TrancheArbiterRuns` and `TrancheMigPlanned` appear when they are False for the first time.
-
-| condition, reason | status | meaning |
-|---|---|---|
+In bold a condition, with what its True means; below it its reasons. `TrancheGrantsStored`, `TrancheDevicesFree`,
+`TrancheArbiterRuns` and `TrancheMigPlanned` appear when they are False for the first time.
 )";
 
 constexpr std::string_view kEventHeader = R"(
 ## Events
 
-Of type Warning, but where it says Normal.
+What each is about, in brackets. Of type Warning, but where it says Normal.
 
-| reason | about | meaning |
-|---|---|---|
 )";
 
 constexpr std::string_view kDeviceHeader = R"(
@@ -83,8 +78,6 @@ constexpr std::string_view kDeviceHeader = R"(
 
 The condition `Ready` of each device in `status.devices` of a ResourceClaim ([claims](../dra.md)).
 
-| reason | status | meaning |
-|---|---|---|
 )";
 
 }  // namespace
@@ -100,21 +93,21 @@ std::span<const DeviceReasonDoc> device_reason_table() { return kDeviceReasons; 
 std::string render_reasons() {
   std::string text(kHeader);
   for (const auto& condition : kConditions) {
-    text += fmt::format("| **`{}`** of {} | True | {} |\n", condition.type, condition.object,
+    text += fmt::format("\n**`{}`** of {}: {}\n\n", condition.type, condition.object,
                         condition.meaning);
     for (const auto& row : kConditionReasons) {
       if (row.condition != condition.type) continue;
-      text += fmt::format("| `{}` | {} | {} |\n", row.reason, row.status, row.meaning);
+      text += fmt::format("- `{}` ({}): {}\n", row.reason, row.status, row.meaning);
     }
   }
   text += kEventHeader;
   for (const auto& row : kEvents) {
-    text += fmt::format("| `{}` | {}{} | {} |\n", row.reason, row.objects,
-                        row.warning ? "" : " (Normal)", row.meaning);
+    text += fmt::format("- `{}` ({}{}): {}\n", row.reason, row.objects,
+                        row.warning ? "" : "; Normal", row.meaning);
   }
   text += kDeviceHeader;
   for (const auto& row : kDeviceReasons) {
-    text += fmt::format("| `{}` | {} | {} |\n", row.reason, row.status, row.meaning);
+    text += fmt::format("- `{}` ({}): {}\n", row.reason, row.status, row.meaning);
   }
   return text;
 }

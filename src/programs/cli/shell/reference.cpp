@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 
 #include "cli/shell/command.h"
 #include "cli/shell/help.h"
@@ -16,25 +18,13 @@ constexpr std::string_view kHead =
     "`tranche help COMMAND`, or `--help` after a command or a word of it, has more examples. As a "
     "plugin of kubectl\nthe program is `kubectl tranche`. [Flags](flags.md) has every flag.\n";
 
-std::string exit_code_table() {
-  std::string text = "\n## Exit codes\n\n| code | says |\n|---|---|\n";
-  for (const auto& row : exit_codes()) text += fmt::format("| {} | {} |\n", row.code, row.meaning);
+std::string exit_code_list() {
+  std::string text = "\n## Exit codes\n\n";
+  for (const auto& row : exit_codes()) text += fmt::format("- {}: {}\n", row.code, row.meaning);
   return text +
          "\n`tranche agent`, and the binary called as one of NVIDIA's programs, end with 1 where "
          "others end with 2,\nas NVIDIA's do. `tranche-load`, `tranche-sim`, `tranche-demo` and "
          "`tranche-limit-hook` have the same codes.\n";
-}
-
-// The first `count` examples; help and the manual page have all.
-std::string lines_of(const Command& command, const Word* word, std::string_view program,
-                     std::size_t count) {
-  std::string text;
-  for (const auto& example : examples_of(command, word)) {
-    if (count-- == 0) break;
-    text += fmt::format("{}    # {}\n    {}\n", text.empty() ? "\n" : "", example.what,
-                        shown(example, command, program));
-  }
-  return text;
 }
 
 std::string usage_of(const Command& command, const Word* word) {
@@ -44,17 +34,38 @@ std::string usage_of(const Command& command, const Word* word) {
   return text + (arguments.empty() ? "" : fmt::format(" {}", arguments)) + " [flags]";
 }
 
+// The first two examples; help and the manual page have all.
+std::string two_examples(const Command& command, std::string_view program) {
+  std::string text = "\n";
+  const auto examples = examples_of(command, nullptr);
+  for (const auto& example : std::span(examples).first(std::min<std::size_t>(2, examples.size()))) {
+    text += fmt::format("    # {}\n    {}\n", example.what, shown(example, command, program));
+  }
+  return examples.empty() ? "" : text;
+}
+
+// The first one alone, without its words: the line above it says what it does. Nothing where it is
+// the command without flags.
+std::string first_example(const Command& command, const Word* word, std::string_view program) {
+  const auto examples = examples_of(command, word);
+  if (examples.empty()) return {};
+  const auto line = shown(examples.front(), command, program);
+  return usage_of(command, word) == fmt::format("{} [flags]", line)
+             ? ""
+             : fmt::format("\n    {}\n", line);
+}
+
 std::string section(const Command& command) {
   const auto program = fmt::format("tranche {}", command.name);
   const auto head = fmt::format("\n### {}\n\n`{}`: {}.\n", command.name, usage_of(command, nullptr),
                                 command.summary);
-  if (command.words.empty()) return head + lines_of(command, nullptr, program, 2);
+  if (command.words.empty()) return head + two_examples(command, program);
   std::string words;
   for (const auto& word : command.words) {
     words += fmt::format("\n`{}`: {}.\n", usage_of(command, &word), word.summary);
-    words += lines_of(command, &word, program, 1);
+    words += first_example(command, &word, program);
   }
-  const auto own = lines_of(command, nullptr, program, 1);
+  const auto own = first_example(command, nullptr, program);
   return head + (words.find(own) == std::string::npos ? own : "") + words;
 }
 
@@ -72,9 +83,9 @@ std::string reference_commands() {
   text += "\n## Called by NVIDIA's names\n\nWith the flags and exit codes of NVIDIA's programs:\n";
   for (const auto& part : parts()) {
     text += fmt::format("\n`{}`: {}.\n{}", part.name, part.summary,
-                        lines_of(part, nullptr, part.name, 1));
+                        first_example(part, nullptr, part.name));
   }
-  return text + exit_code_table();
+  return text + exit_code_list();
 }
 
 }  // namespace tranche::cli

@@ -9,7 +9,7 @@
 
 namespace tranche::config {
 
-// One table of the page. The words of a command ("limit set", "limit get") share one.
+// One list of the page. The words of a command ("limit set", "limit get") share one.
 struct FlagSection {
   std::string title;
   std::string of;     // the sentence below the title
@@ -20,8 +20,8 @@ struct FlagSection {
 // The sections that have flags, in the order of the page; their flags in the order of the help.
 std::vector<FlagSection> flag_sections();
 
-// The column "of": the programs, or the words of the section's command, that take the flag. Empty
-// if the section is for one program.
+// Which programs, or which words of the section's command, take the flag. Empty where the section
+// is of one program.
 std::string users(const FlagSpec& spec, const FlagSection& section);
 
 // GitHub's anchor for the section's heading.

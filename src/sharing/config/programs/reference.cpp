@@ -57,17 +57,14 @@ std::string spellings(const FlagSpec& spec, unsigned uses) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// "bool", "duration, `60s`", "`auto`": a string is not named, nor that a bool is false.
 std::string type_and_default(const FlagSpec& spec) {
-  const auto type = spec.type == FlagType::kString ? std::string_view() : type_name(spec.type);
-  const auto* between = type.empty() || spec.default_text.empty() ? "" : ", ";
-  return fmt::format("{}{}{}", type, between, code(spec.default_text));
+  const bool says_default = spec.type != FlagType::kBool || spec.default_text != "false";
+  std::vector<std::string> words;
+  if (spec.type != FlagType::kString) words.emplace_back(type_name(spec.type));
+  if (says_default && !spec.default_text.empty()) words.push_back(code(spec.default_text));
+  return fmt::format("{}", fmt::join(words, ", "));
 }
-
-// A column of a table; omitted if it is empty in every row.
-struct Column {
-  std::string_view head;
-  std::vector<std::string> cells = {};
-};
 
 // The variables and the key of the file that set the same: MIG_STRATEGY, flags.migStrategy.
 std::string other_names(const FlagSpec& spec) {
@@ -75,35 +72,13 @@ std::string other_names(const FlagSpec& spec) {
   return fmt::format("{}{}{}", code_list(spec.environment), between, code(spec.field));
 }
 
-std::vector<Column> columns_of(const FlagSection& section) {
-  std::vector<Column> columns{{"flag"}, {"of"}, {"variable, key"}, {"default"}, {"what"}};
-  for (const auto* spec : section.flags) {
-    columns[0].cells.push_back(spellings(*spec, section.uses == 0 ? ~0U : section.uses));
-    columns[1].cells.push_back(users(*spec, section));
-    columns[2].cells.push_back(other_names(*spec));
-    columns[3].cells.push_back(type_and_default(*spec));
-    columns[4].cells.emplace_back(spec->help);
-  }
-  std::erase_if(columns, [](const Column& column) {
-    return std::ranges::all_of(column.cells, &std::string::empty);
-  });
-  return columns;
-}
-
-std::string table(const std::vector<Column>& columns) {
-  std::string text = "|";
-  for (const auto& column : columns) text += fmt::format(" {} |", column.head);
-  text += "\n|";
-  for (std::size_t i = 0; i < columns.size(); ++i) text += "---|";
-  text += "\n";
-  for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
-    text += "|";
-    for (const auto& column : columns) {
-      text += column.cells[row].empty() ? " |" : fmt::format(" {} |", column.cells[row]);
-    }
-    text += "\n";
-  }
-  return text;
+// - `--mig-strategy` (agent; `MIG_STRATEGY`, `flags.migStrategy`; `none`): how MIG devices are ...
+std::string item(const FlagSpec& spec, const FlagSection& section) {
+  std::vector<std::string> notes{users(spec, section), other_names(spec), type_and_default(spec)};
+  std::erase_if(notes, [](const std::string& note) { return note.empty(); });
+  const auto about = notes.empty() ? std::string() : fmt::format(" ({})", fmt::join(notes, "; "));
+  return fmt::format("- {}{}: {}\n", spellings(spec, section.uses == 0 ? ~0U : section.uses), about,
+                     spec.help);
 }
 
 // The flags that each variable sets, linked to their tables.
@@ -149,7 +124,8 @@ std::string keys_of_file() {
   std::string text;
   for (const auto& field : file_only_fields()) {
     if (is_said_in_general(field.path)) continue;
-    text += fmt::format("| `{}` | {} | {} | {} |\n", field.path, field.type,
+    const auto* between = field.default_text.empty() ? "" : "; ";
+    text += fmt::format("- `{}` ({}{}{}): {}\n", field.path, field.type, between,
                         code(field.default_text), field.help);
   }
   return text;
@@ -162,14 +138,15 @@ std::string reference_flags() {
       "# Flags\n\n{}"
       "A flag wins over its environment variable, that over the configuration file, that over the "
       "default\n([configuration](../configuration.md)). `--flag value`, `--flag=value` and "
-      "`-flag=value` are the same; a bool\nwithout a value is true. Where a flag has two variables "
-      "the first that is set counts. A variable is in capitals, a\nkey is one of the file. A value "
-      "is a string where no other type is named; a list is "
-      "written with commas or by repeating the flag, in the file as a string or a\nlist.\n",
+      "`-flag=value` are the same; a bool\nwithout a value is true. A list is written with commas "
+      "or by repeating the flag, in the file as a string or a\nlist.\n\n"
+      "In brackets: the programs that take it; its variables (in capitals; the first that is set "
+      "counts) and its key\nof the file; its type, unless it is a string, and its default; a bool "
+      "is false by default.\n",
       kNote);
   for (const auto& section : flag_sections()) {
-    text +=
-        fmt::format("\n## {}\n\n{}\n\n{}", section.title, section.of, table(columns_of(section)));
+    text += fmt::format("\n## {}\n\n{}\n\n", section.title, section.of);
+    for (const auto* spec : section.flags) text += item(*spec, section);
   }
   return text;
 }
@@ -200,7 +177,7 @@ std::string reference_config_file() {
       "{}\n"
       "## Keys of the file alone\n\nAn item of `tranche.limits.resources` takes every key of "
       "`tranche.limits` but `resources`, for that resource.\nWhat it leaves out is as in "
-      "general.\n\n| key | type | default | what |\n|---|---|---|---|\n{}",
+      "general. In brackets: type and default.\n\n{}",
       kNote, keys_of_flags(), keys_of_file());
 }
 
