@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <span>
+#include <string>
+#include <vector>
 
 #include "cli/shell/command.h"
 #include "cli/shell/help.h"
@@ -15,8 +15,9 @@ namespace {
 constexpr std::string_view kHead =
     "# Commands\n\n"
     "<!-- Made from the tables of src/programs/cli; a test keeps it so. -->\n\n"
-    "`tranche help COMMAND`, or `--help` after a command or a word of it, has more examples. As a "
-    "plugin of kubectl\nthe program is `kubectl tranche`. [Flags](flags.md) has every flag.\n";
+    "`tranche help COMMAND`, or `--help` after a command or a word of it, has more examples, and "
+    "says what they do. As a\nplugin of kubectl the program is `kubectl tranche`. Each takes "
+    "[flags](flags.md).\n";
 
 std::string exit_code_list() {
   std::string text = "\n## Exit codes\n\n";
@@ -31,42 +32,44 @@ std::string usage_of(const Command& command, const Word* word) {
   auto text = fmt::format("tranche {}", command.name);
   if (word != nullptr) text += fmt::format(" {}", word->name);
   const auto arguments = word == nullptr ? command.usage : word->arguments;
-  return text + (arguments.empty() ? "" : fmt::format(" {}", arguments)) + " [flags]";
+  return text + (arguments.empty() ? "" : fmt::format(" {}", arguments));
 }
 
-// The first two examples; help and the manual page have all.
-std::string two_examples(const Command& command, std::string_view program) {
-  std::string text = "\n";
-  const auto examples = examples_of(command, nullptr);
-  for (const auto& example : std::span(examples).first(std::min<std::size_t>(2, examples.size()))) {
-    text += fmt::format("    # {}\n    {}\n", example.what, shown(example, command, program));
+// The first `count` examples, without their words, which help and the manual page have. The bare
+// command, which stands above them, is none.
+std::vector<std::string> lines_of(const Command& command, const Word* word,
+                                  std::string_view program, std::size_t count) {
+  std::vector<std::string> lines;
+  for (const auto& example : examples_of(command, word)) {
+    if (count-- == 0) break;
+    lines.push_back(shown(example, command, program));
   }
-  return examples.empty() ? "" : text;
+  std::erase(lines, usage_of(command, word));
+  return lines;
 }
 
-// The first one alone, without its words: the line above it says what it does. Nothing where it is
-// the command without flags.
-std::string first_example(const Command& command, const Word* word, std::string_view program) {
-  const auto examples = examples_of(command, word);
-  if (examples.empty()) return {};
-  const auto line = shown(examples.front(), command, program);
-  return usage_of(command, word) == fmt::format("{} [flags]", line)
-             ? ""
-             : fmt::format("\n    {}\n", line);
+std::string block(const std::vector<std::string>& lines) {
+  std::string text = lines.empty() ? "" : "\n";
+  for (const auto& line : lines) text += fmt::format("    {}\n", line);
+  return text;
 }
 
 std::string section(const Command& command) {
   const auto program = fmt::format("tranche {}", command.name);
   const auto head = fmt::format("\n### {}\n\n`{}`: {}.\n", command.name, usage_of(command, nullptr),
                                 command.summary);
-  if (command.words.empty()) return head + two_examples(command, program);
+  if (command.words.empty()) return head + block(lines_of(command, nullptr, program, 2));
   std::string words;
   for (const auto& word : command.words) {
     words += fmt::format("\n`{}`: {}.\n", usage_of(command, &word), word.summary);
-    words += first_example(command, &word, program);
+    words += block(lines_of(command, &word, program, 1));
   }
-  const auto own = first_example(command, nullptr, program);
-  return head + (words.find(own) == std::string::npos ? own : "") + words;
+  auto own = lines_of(command, nullptr, program, 1);
+  std::erase_if(own, [&](const std::string& line) {  // a word has it
+    return words.contains(fmt::format("    {}\n", line)) ||
+           words.contains(fmt::format("`{}`", line));
+  });
+  return head + block(own) + words;
 }
 
 }  // namespace
@@ -83,7 +86,7 @@ std::string reference_commands() {
   text += "\n## Called by NVIDIA's names\n\nWith the flags and exit codes of NVIDIA's programs:\n";
   for (const auto& part : parts()) {
     text += fmt::format("\n`{}`: {}.\n{}", part.name, part.summary,
-                        first_example(part, nullptr, part.name));
+                        block(lines_of(part, nullptr, part.name, 1)));
   }
   return text + exit_code_list();
 }
