@@ -52,7 +52,7 @@ constexpr auto kDeviceReasons = std::to_array<DeviceReasonDoc>({
 
 constexpr std::string_view kHeader = R"(# Conditions and Events
 
-<!-- Made from src/kubernetes/cluster/formats/reasons.def; a test keeps it so. -->
+<!-- Made from src/kubernetes/cluster/formats/reasons.def. -->
 
 What `kubectl describe` shows of Tranche. Each change of a condition is also an Event with the condition's reason.
 What to do: [runbook](../runbook.md#conditions).

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kHead =
     "# Commands\n\n"
-    "<!-- Made from the tables of src/programs/cli; a test keeps it so. -->\n\n"
+    "<!-- Made from the tables of src/programs/cli. -->\n\n"
     "`tranche help COMMAND`, or `--help` after a command or a word of it, has more examples, and "
     "says what they do. As a\nplugin of kubectl the program is `kubectl tranche`. Each takes "
     "[flags](flags.md).\n";

@@ -15,9 +15,7 @@ namespace tranche::config {
 namespace {
 
 constexpr std::string_view kNote =
-    "<!-- Made from the tables of src/sharing/config/flags and src/sharing/config/file; a test "
-    "keeps it so. "
-    "-->\n\n";
+    "<!-- Made from the tables of src/sharing/config/flags and src/sharing/config/file. -->\n\n";
 
 std::string code(std::string_view text) {
   return text.empty() ? std::string() : fmt::format("`{}`", text);
