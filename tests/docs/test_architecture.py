@@ -101,8 +101,8 @@ def test_the_page_says_what_each_room_holds():
 
 def test_every_room_of_the_simulated_machine_is_in_its_page():
     page = (ROOT / "sim" / "README.md").read_text()
-    named = {n for row in markdown.rows(markdown.section(page, "Rooms")) for n in
-             re.findall(r"`(\w+)/`", row[0])}
+    items = re.findall(r"^- (.*?): ", markdown.section(page, "Rooms"), re.M)
+    named = {name for item in items for name in re.findall(r"`(\w+)/`", item)}
     sources = (p for p in (ROOT / "sim").rglob("*") if p.suffix in (".h", ".cpp"))
     assert sorted(named) == sorted({p.relative_to(ROOT).parts[1] for p in sources})
     assert named == set(LAYERS.SIM)
