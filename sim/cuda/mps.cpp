@@ -106,7 +106,7 @@ CUresult MpsClient::end(std::uint32_t error) {
 }
 
 // The server's unrequested message, or its end.
-CUresult MpsClient::hear(const Packet& packet) {
+CUresult MpsClient::end_by(const Packet& packet) {
   const auto words = split_words(packet.text);
   const bool says_why = words.size() == 2 && words[0] == "error";
   return end(says_why ? number<std::uint32_t>(words[1]) : kMpsRpcFailure);
@@ -120,19 +120,19 @@ CUresult MpsClient::state() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return CUDA_SUCCESS;
   const Packet packet = receive_packet(connection_.get(), true);
-  return packet.kind == Packet::Kind::kNothing ? CUDA_SUCCESS : hear(packet);
+  return packet.kind == Packet::Kind::kNothing ? CUDA_SUCCESS : end_by(packet);
 }
 
 CUresult MpsClient::add_context(const UseTarget& device) {
   const std::scoped_lock lock(mutex_);
-  if (!send_packet(connection_.get(), "context " + encode(device))) return hear({});
+  if (!send_packet(connection_.get(), "context " + encode(device))) return end_by({});
   const Packet packet = receive_packet(connection_.get());
   const auto words = split_words(packet.text);
   if (words == std::vector<std::string>{"done"}) return CUDA_SUCCESS;
   if (words.size() == 2 && words[0] == "refuse") {
     return static_cast<CUresult>(number<std::uint32_t>(words[1]));
   }
-  return hear(packet);
+  return end_by(packet);
 }
 
 void MpsClient::remove_context(const UseTarget& device) {

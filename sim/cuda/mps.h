@@ -47,7 +47,7 @@ class MpsClient {
 
  private:
   abi::CUresult end(std::uint32_t error);
-  abi::CUresult hear(const Packet& packet);
+  abi::CUresult end_by(const Packet& packet);
 
   std::mutex mutex_;  // protects the connection
   OwnedFd connection_;

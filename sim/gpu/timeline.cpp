@@ -93,7 +93,7 @@ class Walk {
     if (is_idle && holder_works) timeline_.slice_end_ns = timeline_.now_ns + slice_ns_;
     others_wait_ = holder_works && next != count;
     if (next != count && (!holder_works || timeline_.now_ns >= timeline_.slice_end_ns)) {
-      others_wait_ = holder_works || works_beside(timeline_.lanes[next], holder);
+      others_wait_ = holder_works || others_work(timeline_.lanes[next], holder);
       timeline_.turn = next;
       timeline_.slice_end_ns = timeline_.now_ns + slice_ns_;
     }
@@ -101,7 +101,7 @@ class Walk {
   }
 
   // Does anyone work who shares turns with neither?
-  bool works_beside(const Lane& a, const Lane& b) const {
+  bool others_work(const Lane& a, const Lane& b) const {
     return std::ranges::any_of(lanes_of(timeline_), [&](const Lane& lane) {
       return lane.has_work() && !share_turns(lane, a) && !share_turns(lane, b);
     });

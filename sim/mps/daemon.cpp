@@ -137,12 +137,12 @@ void Daemon::turn() {
   }
   auto peer = peers_.begin();
   for (std::size_t i = 0; i < peers; ++i, ++at) {
-    const bool stays = at->revents == 0 || hear_peer(*peer);
+    const bool stays = at->revents == 0 || receive_from_peer(*peer);
     peer = stays ? std::next(peer) : peers_.erase(peer);
   }
   auto server = servers_.begin();
   for (std::size_t i = 0; i < servers; ++i, ++at, ++server) {
-    if (at->revents != 0) hear_server(*server);
+    if (at->revents != 0) receive_from_server(*server);
   }
   if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) {
     for (ServerRecord& one : servers_) force(one);
@@ -172,7 +172,7 @@ void Daemon::accept_peer(const Listener& listener) {
 }
 
 // False: it is gone.
-bool Daemon::hear_peer(Peer& peer) {
+bool Daemon::receive_from_peer(Peer& peer) {
   const Packet packet = receive_packet(peer.connection.get());
   if (packet.kind != Packet::Kind::kText) {
     if (peer.is_user) log_.line("Control", "UI closed");
@@ -215,7 +215,7 @@ bool Daemon::hear_peer(Peer& peer) {
   return true;
 }
 
-void Daemon::hear_server(ServerRecord& server) {
+void Daemon::receive_from_server(ServerRecord& server) {
   const Packet packet = receive_packet(server.socket.get(), true);
   if (packet.kind == Packet::Kind::kText) take_message(server, packet.text);
   if (packet.kind == Packet::Kind::kEnd) bury(server);

@@ -67,8 +67,8 @@ class Daemon {
   Result<void> listen(const std::string& folder, Listener listener);
   void turn();
   void accept_peer(const Listener& listener);
-  bool hear_peer(Peer& peer);
-  void hear_server(ServerRecord& server);
+  bool receive_from_peer(Peer& peer);
+  void receive_from_server(ServerRecord& server);
   void take_message(ServerRecord& server, const std::string& text);
   void bury(ServerRecord& server);
   void place_clients();

@@ -67,12 +67,12 @@ int Server::run() {
       const ClientPtr& client = listened[i];
       const auto index = static_cast<unsigned>(client->slot - sim_->state().processes);
       if (ready[i + 1].revents != 0) {
-        hear_client(client);
+        receive_from_client(client);
       } else if (!sim_->holder(index) || client->slot->holder.load() != client->holder) {
         drop_client(client);
       }
     }
-    if (ready[0].revents != 0 && !hear_daemon()) break;
+    if (ready[0].revents != 0 && !receive_from_daemon()) break;
   }
   log_.line("Server", "Server exiting");
   return 0;
@@ -137,7 +137,7 @@ void Server::log_start() const {
 }
 
 // False: the daemon is gone, or wants the server gone.
-bool Server::hear_daemon() {
+bool Server::receive_from_daemon() {
   Packet packet = receive_packet(daemon_.get());
   if (packet.kind != Packet::Kind::kText) return false;
   auto words = split_words(packet.text);
@@ -203,7 +203,7 @@ std::string Server::welcome(const Client& client) const {
   return text;
 }
 
-void Server::hear_client(const ClientPtr& client) {
+void Server::receive_from_client(const ClientPtr& client) {
   const Packet packet = receive_packet(client->connection.get());
   const auto words = split_words(packet.text);
   if (packet.kind != Packet::Kind::kText || words.size() < 2) {

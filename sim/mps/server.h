@@ -61,8 +61,8 @@ class Server {
   Result<void> start();
   Result<void> hold(const UseTarget& device);
   void log_start() const;
-  bool hear_daemon();
-  void hear_client(const ClientPtr& client);
+  bool receive_from_daemon();
+  void receive_from_client(const ClientPtr& client);
   void add_client(Packet packet);
   void drop_client(const ClientPtr& client);
   void add_context(const ClientPtr& client, const UseTarget& device);

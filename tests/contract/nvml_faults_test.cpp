@@ -199,7 +199,7 @@ TEST(NvmlFaults, AGpuWithoutEventsIsUnsupportedAndNotFailed) {
   EXPECT_THAT(session.subscription->failed, IsEmpty());
 }
 
-TEST(NvmlFaults, AGpuThatBreaksTheEventSetLeavesTheOthersHeard) {
+TEST(NvmlFaults, AGpuThatBreaksTheEventSetLeavesTheOthersObserved) {
   test::SimMachine sim(test::a100_machine(3));
   Session session(sim);
   sim.fail("nvmlDeviceRegisterEvents", kUnknown, 1);

@@ -132,7 +132,7 @@ def test_which_xids_count(node):
     assert healthy_after(13, {"DP_ENABLE_HEALTHCHECKS": "all"}) == [1, 2, 3]
 
 
-def test_disabled_checks_hear_nothing(node):
+def test_disabled_checks_report_nothing(node):
     here = node("l20")
     agent = here.agent(OFTEN, env={"DP_DISABLE_HEALTHCHECKS": "all"}, config=sharing(2))
     here.kubelet.wait(GPU, allocatable=2)

@@ -79,7 +79,7 @@ class ArbiterTest : public ::testing::Test {
     EXPECT_TRUE(library.connect_to(dir / "tenants" / id / "arbiter.sock")) << id;
     EXPECT_TRUE(before == nullptr ? library.hello() : library.hello_with(before->memory));
     rounds(3);
-    EXPECT_TRUE(library.hear());
+    EXPECT_TRUE(library.receive());
     return library;
   }
   std::uint64_t now() const {
@@ -413,7 +413,7 @@ class PriorityTest : public ArbiterTest {
     if (child == 0) {
       Library library;
       if (!library.connect_to(dir / "tenants" / "critical" / "arbiter.sock") || !library.hello() ||
-          !library.hear()) {
+          !library.receive()) {
         _exit(1);
       }
       library.usage->slot[library.welcome.slot].work[0].asked_ns += 100'000;

@@ -65,7 +65,7 @@ class GrantLimitsTest : public testing::Test {
     EXPECT_TRUE(library.connect_to(grant.mounts.back().host_path + "/arbiter.sock"));
     EXPECT_TRUE(library.hello());
     rounds(3);
-    EXPECT_TRUE(library.hear());
+    EXPECT_TRUE(library.receive());
     return library;
   }
 

@@ -117,14 +117,14 @@ class KernelLimitsTest : public ::testing::Test {
     char byte = 0;
     return ::recv(library.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
   }
-  void hear(Library& library) {
+  void receive(Library& library) {
     while (!is_answered(library)) arbiter->round(1ms);
-    ASSERT_TRUE(library.hear());
+    ASSERT_TRUE(library.receive());
     ASSERT_EQ(library.welcome.answer, wire::Answer::kAccepted);
   }
   Library registered(const std::string& id) {
     Library library = hello(id);
-    hear(library);
+    receive(library);
     return library;
   }
   void wait_for_calls(std::size_t count) {

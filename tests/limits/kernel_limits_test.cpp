@@ -24,7 +24,7 @@ TEST_F(KernelLimitsTest, TheContainerIsLimitedBeforeItsFirstProcessIsAnswered) {
   rounds();
   EXPECT_FALSE(is_answered(library));
   limiter->release();
-  hear(library);
+  receive(library);
   EXPECT_EQ(limit_of(library), 100U);
   EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100)));
   EXPECT_THAT(degraded(), IsEmpty());
@@ -75,7 +75,7 @@ TEST_F(KernelLimitsTest, ADriverThatHangsOnOneGpuStallsNobodyOnAnother) {
   EXPECT_EQ(limit_of(registered("c")), 300U);
   EXPECT_FALSE(is_answered(stuck));
   limiter->release();
-  hear(stuck);
+  receive(stuck);
 }
 
 TEST_F(KernelLimitsTest, AChangedLimitIsSetAgain) {
@@ -106,7 +106,7 @@ TEST_F(KernelLimitsTest, AChangeWhileTheDriverIsAskedIsNotLost) {
   rounds();
   EXPECT_THAT(limiter->calls(), SizeIs(1));
   limiter->release();
-  hear(library);
+  receive(library);
   EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100), set_to(70)));
 }
 

@@ -56,7 +56,7 @@ struct Library {
     std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
     return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(hello);
   }
-  bool hear() {
+  bool receive() {
     iovec data{&welcome, sizeof(welcome)};
     alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
     msghdr header{};

@@ -109,7 +109,7 @@ class ReconcileTest : public ::testing::Test {
     EXPECT_TRUE(library.connect_to(tenants() / id / "arbiter.sock"));
     EXPECT_TRUE(library.hello());
     for (int i = 0; i < 3; ++i) arbiter->round(0ms);
-    EXPECT_TRUE(library.hear());
+    EXPECT_TRUE(library.receive());
     return library;
   }
   // Until the driver was asked so many times more, `each` apart, and has answered.
@@ -144,7 +144,7 @@ constexpr const char* kOurs = "259:2 /var/lib/tranche/tenants";
 // The folder of the MPS control daemons, as their Pod mounts it.
 constexpr const char* kMpsRoot = "32 30 0:23 /nvidia/mps /mps rw - tmpfs tmpfs rw\n";
 
-TEST_F(ReconcileTest, AContextCountsBesideWhatIsCharged) {
+TEST_F(ReconcileTest, AContextCountsInAdditionToWhatIsCharged) {
   promise("a");
   const Library library = registered("a");
   scan();

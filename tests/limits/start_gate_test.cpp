@@ -36,7 +36,7 @@ class StartGateTest : public KernelLimitsTest {
                 static_cast<ssize_t>(packet.size()));
     }
     // nullopt: nothing (yet); "": hung up.
-    std::optional<std::string> heard() const {
+    std::optional<std::string> received() const {
       char buffer[kLargestStartPacket];
       const auto n = ::recv(socket, buffer, sizeof(buffer), MSG_DONTWAIT);
       if (n < 0) return std::nullopt;
@@ -53,14 +53,14 @@ class StartGateTest : public KernelLimitsTest {
   StartNotice notice(bool waits, const std::string& preload = "") const {
     return {.pid = ::getpid(), .tenants = {"a"}, .preload = preload, .waits = waits};
   }
-  std::string hear(const Hook& hook) {
+  std::string receive(const Hook& hook) {
     while (true) {
-      if (auto heard = hook.heard()) return *heard;
+      if (auto received = hook.received()) return *received;
       arbiter->round(1ms);
     }
   }
   StartAnswer answer_to(const Hook& hook) {
-    const auto answer = decode_start_answer(hear(hook));
+    const auto answer = decode_start_answer(receive(hook));
     EXPECT_TRUE(answer) << answer.error().message();
     return answer.value_or(StartAnswer{.may_start = false, .reason = "(no answer)"});
   }
@@ -81,7 +81,7 @@ TEST_F(StartGateTest, AContainerStartsWhenItIsLimited) {
   hook.say(encode(notice(true)));
   wait_for_calls(1);
   rounds();
-  EXPECT_EQ(hook.heard(), std::nullopt) << "the driver has not answered";
+  EXPECT_EQ(hook.received(), std::nullopt) << "the driver has not answered";
   limiter->release();
   EXPECT_EQ(answer_to(hook), StartAnswer{});
   EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100)));
@@ -105,7 +105,7 @@ TEST_F(StartGateTest, WhileTheDriverRefusesItDoesNotStart) {
   const Hook hook(socket());
   hook.say(encode(notice(true)));
   wait_for_refusal();
-  EXPECT_EQ(hook.heard(), std::nullopt) << "it may be better in a moment";
+  EXPECT_EQ(hook.received(), std::nullopt) << "it may be better in a moment";
   clock.advance(StartGate::kPatience);
   const auto answer = answer_to(hook);
   EXPECT_FALSE(answer.may_start);
@@ -128,7 +128,7 @@ TEST_F(StartGateTest, ATenantThatIsNotKnownYetIsWaitedFor) {
   const Hook late(socket());
   late.say(encode(notice(true)));
   rounds();
-  EXPECT_EQ(late.heard(), std::nullopt);
+  EXPECT_EQ(late.received(), std::nullopt);
   promise("a", 100);
   clock.advance(1s);
   EXPECT_TRUE(answer_to(late).may_start);
@@ -206,16 +206,16 @@ TEST_F(StartGateTest, NonsenseIsAnsweredAndHarmsNobodyElse) {
     const Hook hook(socket());
     hook.say(packet);
     EXPECT_FALSE(answer_to(hook).may_start) << packet.substr(0, 40);
-    EXPECT_EQ(hear(hook), "") << "and it hangs up";
+    EXPECT_EQ(receive(hook), "") << "and it hangs up";
   }
   const Hook too_long(socket());
   too_long.say(std::string(kLargestStartPacket + 1, 'x'));
-  EXPECT_EQ(hear(too_long), "");
+  EXPECT_EQ(receive(too_long), "");
   limiter->hang(kGpu);
   const Hook twice(socket());
   twice.say(encode(notice(true)));
   twice.say(encode(notice(true)));
-  EXPECT_EQ(hear(twice), "") << "who waits has said everything";
+  EXPECT_EQ(receive(twice), "") << "who waits has said everything";
   limiter->release();
   const Hook hook(socket());
   hook.say(encode(notice(true)));
@@ -230,9 +230,9 @@ TEST_F(StartGateTest, ThoseThatSayNothingAreLetGoOfAndNoMoreThanSoManyAreKept) {
     arbiter->round(0ms);
   }
   const Hook one_too_many(socket());
-  EXPECT_EQ(hear(one_too_many), "");
+  EXPECT_EQ(receive(one_too_many), "");
   clock.advance(StartGate::kPatience);
-  EXPECT_EQ(hear(*silent.front()), "");
+  EXPECT_EQ(receive(*silent.front()), "");
   const Hook hook(socket());
   hook.say(encode(notice(true)));
   EXPECT_TRUE(answer_to(hook).may_start);

@@ -103,7 +103,7 @@ class TenantSessionTest : public ::testing::Test {
     EXPECT_TRUE(library.connect_to(dir / "socket"));
     EXPECT_TRUE(before == nullptr ? library.hello() : library.hello_with(before->memory));
     handle();
-    EXPECT_TRUE(library.hear());
+    EXPECT_TRUE(library.receive());
     EXPECT_EQ(library.welcome.answer, wire::Answer::kAccepted);
     return library;
   }
@@ -114,8 +114,8 @@ class TenantSessionTest : public ::testing::Test {
     const pid_t child = fork();
     if (child == 0) {
       Library library;
-      const bool fine = library.connect_to(dir / "socket") && library.hello() && library.hear() &&
-                        library.ledger().charge(0, bytes);
+      const bool fine = library.connect_to(dir / "socket") && library.hello() &&
+                        library.receive() && library.ledger().charge(0, bytes);
       if (write(ready[1], fine ? "y" : "n", 1) == 1) pause();
       _exit(0);
     }
@@ -183,13 +183,13 @@ TEST_F(TenantSessionTest, AProcessGetsTheSlotAgainThatItHadBefore) {
   ASSERT_TRUE(library.connect_to(dir / "socket"));
   ASSERT_TRUE(library.hello(wire::kVersion, 0));
   handle();
-  ASSERT_TRUE(library.hear());
+  ASSERT_TRUE(library.receive());
   EXPECT_EQ(library.welcome.slot, 0U);
   EXPECT_EQ(session->slots().size(), 2U);
   EXPECT_TRUE(library.ledger().charge(0, kMiB));
   ASSERT_TRUE(library.hello(wire::kVersion, 9)) << "what it once was told stays";
   handle();
-  ASSERT_TRUE(library.hear());
+  ASSERT_TRUE(library.receive());
   EXPECT_EQ(library.welcome.slot, 0U);
   EXPECT_EQ(session->usage().charged(0), kMiB);
   kill(child, SIGKILL);
@@ -248,7 +248,7 @@ TEST_F(TenantSessionTest, WhoComesAgainInTimeHasWhatItHad) {
   ASSERT_TRUE(after.say(wire::Hello{wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0,
                                     before.welcome.slot, before.welcome.generation}));
   handle();
-  ASSERT_TRUE(after.hear());
+  ASSERT_TRUE(after.receive());
   EXPECT_EQ(after.welcome.slot, before.welcome.slot);
   EXPECT_EQ(after.welcome.generation, before.welcome.generation);
   session->tidy(std::chrono::seconds(100) + TenantSession::kReturn);
@@ -304,7 +304,7 @@ TEST_F(TenantSessionTest, NobodyIsAnsweredBeforeTheMemoryIsThere) {
   EXPECT_TRUE(session->awaits_usage());
   session->tidy(std::chrono::seconds(100) + TenantSession::kHandOver);
   EXPECT_FALSE(session->awaits_usage());
-  ASSERT_TRUE(empty_handed.hear());
+  ASSERT_TRUE(empty_handed.receive());
   EXPECT_EQ(empty_handed.welcome.answer, wire::Answer::kAccepted);
   EXPECT_EQ(empty_handed.welcome.slot, before.welcome.slot);
   EXPECT_NE(empty_handed.welcome.generation, before.welcome.generation) << "it tells what it holds";
@@ -333,7 +333,7 @@ TEST_F(TenantSessionTest, OtherMemoryThanTheTenantsIsNotTaken) {
   ASSERT_TRUE(liar.hello_with(ends[0]));
   handle();
   EXPECT_FALSE(session->awaits_usage());
-  ASSERT_TRUE(liar.hear());
+  ASSERT_TRUE(liar.receive());
   EXPECT_EQ(liar.welcome.answer, wire::Answer::kAccepted) << "with memory that is new";
   EXPECT_EQ(liar.usage->slot[liar.welcome.slot].charged[0], 0U);
   close(ends[0]);
@@ -365,7 +365,7 @@ TEST_F(TenantSessionTest, AnotherReleasesLibraryIsToldSo) {
   ASSERT_TRUE(library.connect_to(dir / "socket"));
   ASSERT_TRUE(library.hello(wire::kVersion + 1));
   handle();
-  ASSERT_TRUE(library.hear());
+  ASSERT_TRUE(library.receive());
   EXPECT_EQ(library.welcome.answer, wire::Answer::kVersionUnknown);
 }
 
@@ -408,10 +408,10 @@ TEST_F(TenantSessionTest, WhoComesWhileNoFileCanBeOpenedIsServedLaterAndNotTaken
     handle();
     if (more == 1) {
       // The connection was closed, which the library sees: it tries again.
-      EXPECT_FALSE(library.hear());
+      EXPECT_FALSE(library.receive());
       library = registered();
     } else {
-      EXPECT_TRUE(library.hear());
+      EXPECT_TRUE(library.receive());
     }
     close(library.socket);
     handle();
@@ -430,7 +430,7 @@ TEST_F(TenantSessionTest, AProcessThatThereIsNoPlaceForIsToldSo) {
     ASSERT_TRUE(library.connect_to(dir / "socket"));
     ASSERT_TRUE(library.hello());
     handle();
-    ASSERT_TRUE(library.hear());
+    ASSERT_TRUE(library.receive());
     EXPECT_EQ(library.welcome.answer, wire::Answer::kFull);
     close(library.socket);
   }

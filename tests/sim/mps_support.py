@@ -28,14 +28,14 @@ class Program:
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
 
-    def hear(self):
+    def receive(self):
         numbers = [int(word) for word in self.process.stdout.readline().split()]
         assert numbers, f"the program ended: {self.process.wait()}"
         return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
     def __call__(self, *words):
         self.say(*words)
-        return self.hear()
+        return self.receive()
 
     def joined(self):
         """The same, with a context."""

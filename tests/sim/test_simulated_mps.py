@@ -154,7 +154,7 @@ def test_terminating_a_client_ends_its_contexts_and_no_others(mps):
     assert (victim("allocate", 1024), victim("spin", 3600 * 10**9)) == (0, 0)
     victim.say("synchronize")  # in an hour
     one.ask(f"terminate_client {one.server()} {victim.pid}")
-    assert victim.hear() == TERMINATED
+    assert victim.receive() == TERMINATED
     assert victim("allocate", 1) == TERMINATED
     assert other("free") == (0, L20 - used(one))
     assert (other("spin", 1000), other("synchronize")) == (0, 0)
@@ -209,7 +209,7 @@ def test_a_server_that_is_shut_down_waits_for_its_clients_unless_forced(mps):
     late.say("init")
     one.await_line("control", f"NEW CLIENT {late.pid} from user .*pending")
     client.end()
-    assert late.hear() == 0
+    assert late.receive() == 0
     assert late("context") == 0
     second = one.server()
     assert second != server
@@ -328,12 +328,12 @@ def test_another_users_clients_wait_until_the_first_users_have_gone(mps):
     one.await_line("control", f"NEW CLIENT {third.pid} from user 0: .*pending")
     assert one.server() == server
     first.end()
-    assert late.hear() == 0
+    assert late.receive() == 0
     assert one.server() != server
     # Who is neither root nor the daemon's user gives no commands.
     assert "root" in ask_as(one, 65534, "get_server_list")
     late.end()
-    assert third.hear() == 0
+    assert third.receive() == 0
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="other users need root")

@@ -98,7 +98,7 @@ TEST_F(LoopTest, AHangupIsATurnAndNotTheEnd) {
   EXPECT_EQ(done_, (std::vector<std::string>{"hangup", "turn"}));
 }
 
-TEST_F(LoopTest, AHangupBehindTheEndIsNotHeard) {
+TEST_F(LoopTest, AHangupAfterTheEndIsIgnored) {
   signal(SIGTERM);
   signal(SIGHUP);
   ASSERT_TRUE(run());

@@ -40,7 +40,7 @@ class Socket {
   int fd_;
 };
 
-Result<limit::StartAnswer> hear(int socket, Time deadline) {
+Result<limit::StartAnswer> receive(int socket, Time deadline) {
   pollfd entry{.fd = socket, .events = POLLIN, .revents = 0};
   while (true) {
     const auto time = left(deadline);
@@ -65,7 +65,7 @@ Result<limit::StartAnswer> ask_once(const sockaddr_un& address, const std::strin
     return fail(Code::kUnavailable, fmt::format("no arbiter answers at {}: {}", address.sun_path,
                                                 std::strerror(errno)));
   }
-  return hear(socket.get(), deadline);
+  return receive(socket.get(), deadline);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST(Process, AFolderIsFoundByTheMountThatLeadsThere) {
        "/var/t",
        Place{"8:2", "/x/t"}},
       {"BelowAMount", {{"8:1", "/", "/"}, {"8:2", "/", "/var"}}, "/var/t", Place{"8:2", "/t"}},
-      {"AMountBesideIt",
+      {"AMountNextToIt",
        {{"8:1", "/", "/"}, {"8:2", "/", "/va"}},
        "/var/t",
        Place{"8:1", "/var/t"}},

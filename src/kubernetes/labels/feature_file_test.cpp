@@ -96,7 +96,7 @@ TEST(RemovedOnExit, NvidiasRule) {
   EXPECT_FALSE(removed_on_exit(console));
 }
 
-TEST_F(FeatureFileTest, WritesForEveryoneToReadAndLeavesNothingVisibleBeside) {
+TEST_F(FeatureFileTest, WritesForEveryoneToReadAndLeavesNothingElseVisible) {
   EXPECT_EQ(owner(), Owner::kNobody);
   ASSERT_TRUE(file_.write({{"nvidia.com/gpu.count", "1"}}).has_value());
   EXPECT_EQ(*fs_.read(file_.path()), "nvidia.com/gpu.count=1\n");

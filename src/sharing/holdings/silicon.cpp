@@ -21,7 +21,8 @@ Silicon::Silicon(const gpu::Machine& machine) {
     for (const auto& one : devices) {
       auto& place = places_.insert_or_assign(one.device, Place{one.gpu}).first->second;
       for (const auto& other : devices) {
-        if (other.device != one.device && overlap(one, other)) place.beside.push_back(other.device);
+        if (other.device != one.device && overlap(one, other))
+          place.overlapping.push_back(other.device);
       }
     }
   }
@@ -37,14 +38,14 @@ std::string Silicon::gpu_of(std::string_view device) const {
   return place == nullptr ? std::string() : place->gpu;
 }
 
-const std::vector<std::string>& Silicon::beside(std::string_view device) const {
+const std::vector<std::string>& Silicon::overlapping(std::string_view device) const {
   static const std::vector<std::string> nothing;
   const auto* place = find(device);
-  return place == nullptr ? nothing : place->beside;
+  return place == nullptr ? nothing : place->overlapping;
 }
 
 std::set<std::string> Silicon::of(std::string_view device) const {
-  const auto& others = beside(device);
+  const auto& others = overlapping(device);
   std::set<std::string> all(others.begin(), others.end());
   all.emplace(device);
   return all;

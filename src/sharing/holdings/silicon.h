@@ -21,7 +21,7 @@ class Silicon {
   std::string gpu_of(std::string_view device) const;
   bool has(std::string_view device) const { return !gpu_of(device).empty(); }
   // The devices that overlap it.
-  const std::vector<std::string>& beside(std::string_view device) const;
+  const std::vector<std::string>& overlapping(std::string_view device) const;
   // The device with these; only the device itself if the machine does not have it.
   std::set<std::string> of(std::string_view device) const;
 
@@ -30,7 +30,7 @@ class Silicon {
  private:
   struct Place {
     std::string gpu;
-    std::vector<std::string> beside{};
+    std::vector<std::string> overlapping{};
     bool operator==(const Place&) const = default;
   };
   const Place* find(std::string_view device) const;

@@ -25,7 +25,7 @@ TEST(Silicon, AGpuUsesThatOfItsInstancesAndAnInstanceThatOfItsGpu) {
   EXPECT_THAT(silicon.of("GPU-0"), UnorderedElementsAre("GPU-0", "MIG-a", "MIG-b"));
   EXPECT_THAT(silicon.of("MIG-a"), UnorderedElementsAre("GPU-0", "MIG-a"));
   EXPECT_THAT(silicon.of("GPU-1"), ElementsAre("GPU-1"));
-  EXPECT_THAT(silicon.beside("MIG-b"), ElementsAre("GPU-0"));
+  EXPECT_THAT(silicon.overlapping("MIG-b"), ElementsAre("GPU-0"));
   EXPECT_EQ(silicon.gpu_of("MIG-b"), "GPU-0");
   EXPECT_EQ(silicon.gpu_of("GPU-1"), "GPU-1");
 }
@@ -34,7 +34,7 @@ TEST(Silicon, ADeviceThatIsNotThereHasNoGpuAndIsAlone) {
   const Silicon silicon(machine());
   EXPECT_EQ(silicon.gpu_of("MIG-gone"), "");
   EXPECT_FALSE(silicon.has("MIG-gone"));
-  EXPECT_THAT(silicon.beside("MIG-gone"), IsEmpty());
+  EXPECT_THAT(silicon.overlapping("MIG-gone"), IsEmpty());
   EXPECT_THAT(silicon.of("MIG-gone"), ElementsAre("MIG-gone"));
 }
 

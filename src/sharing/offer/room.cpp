@@ -56,7 +56,7 @@ Room room_of(const ResourceOffer& offer, std::size_t device) {
   return room;
 }
 
-std::size_t tranches_beside(const Room& room, std::span<const holdings::Holding* const> others) {
+std::size_t tranches_next_to(const Room& room, std::span<const holdings::Holding* const> others) {
   std::size_t most = room.tranches - std::min(room.tranches, others.size());
   const auto kept = kept_by(others, room.whole);
   if (room.memory && room.memory->value > 0) {

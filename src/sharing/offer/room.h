@@ -28,7 +28,7 @@ Room room_of(const ResourceOffer& offer, std::size_t device);
 // How many tranches may be held next to `others`, holdings of the device by other resources. Each
 // of them takes a tranche. Where their parts (Holding::part) are larger than tranches, they take as
 // many more as those need, in memory and in time.
-std::size_t tranches_beside(const Room& room, std::span<const holdings::Holding* const> others);
+std::size_t tranches_next_to(const Room& room, std::span<const holdings::Holding* const> others);
 
 // The containers' total of a device.
 struct Kept {

@@ -39,10 +39,10 @@ bool overlaps(const Holding& held, const Device& device) {
 // What is already promised of one offered device.
 struct Findings {
   Several at_odds;                     // conflict with every tranche of the device
-  Several beside;                      // other resources' tranches, shared in the same way
+  Several compatible;                  // other resources' tranches, shared in the same way
   std::set<std::string_view> offered;  // ids of this resource that are held
 
-  bool any() const { return !at_odds.empty() || !beside.empty(); }
+  bool any() const { return !at_odds.empty() || !compatible.empty(); }
 };
 
 Findings find(const ResourceOffer& offer, std::size_t index, const Several& held) {
@@ -57,7 +57,7 @@ Findings find(const ResourceOffer& offer, std::size_t index, const Several& held
         (holdings::at_odds(one->use, use) && !goes_along)) {
       found.at_odds.push_back(one);
     } else if (!same) {
-      found.beside.push_back(one);
+      found.compatible.push_back(one);
     } else {
       found.offered.insert(one->id);
     }
@@ -95,13 +95,13 @@ HeldDevice withhold(ResourceOffer& resource, std::size_t index, const Findings& 
   const Device& device = resource.devices[index];
   HeldDevice held{.resource = resource.name, .uuid = device.uuid, .index = device.index, .by = {}};
   const bool all = !findings.at_odds.empty();
-  held.by = copies(all ? findings.at_odds : findings.beside);
+  held.by = copies(all ? findings.at_odds : findings.compatible);
   std::vector<Tranche*> tranches;
   for (auto& tranche : resource.tranches) {
     if (tranche.device == index) tranches.push_back(&tranche);
   }
   held.tranches = tranches.size();
-  const auto stays = all ? 0 : tranches_beside(room_of(resource, index), findings.beside);
+  const auto stays = all ? 0 : tranches_next_to(room_of(resource, index), findings.compatible);
   const auto wanted = held.tranches - stays;
   for (auto tranche = tranches.rbegin(); tranche != tranches.rend(); ++tranche) {
     if (held.withheld == wanted) break;

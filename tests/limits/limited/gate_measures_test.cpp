@@ -235,12 +235,12 @@ TEST(Gate, ManyStreamsThatWaitForOneEventAreMeasuredOnce) {
 }
 
 // The GPU is this process's as long as one of its kernels runs, and that time is shared among them.
-TEST(Gate, KernelsThatRunBesideEachOtherAreMeasuredOnce) {
+TEST(Gate, KernelsThatOverlapAreMeasuredOnce) {
   const World world("l20");
   const Container container({counted(world)});
   in_program([] {
     Program program;
-    const CUfunction spin = program.function(sim::cuda::test::kSpinBeside, "spin");
+    const CUfunction spin = program.function(sim::cuda::test::kSpinOverlapping, "spin");
     std::vector<CUstream> streams;
     for (int i = 0; i < 16; ++i) streams.push_back(program.stream());
     for (int round = 0; round < 20; ++round) {

@@ -93,7 +93,7 @@ struct Pair {
   static void say(const std::array<int, 2>& ends, const CUipcEventHandle& handle = {}) {
     EXPECT_EQ(write(ends[1], &handle, sizeof handle), ssize_t{sizeof handle});
   }
-  static CUipcEventHandle hear(const std::array<int, 2>& ends) {
+  static CUipcEventHandle receive(const std::array<int, 2>& ends) {
     CUipcEventHandle handle = {};
     EXPECT_EQ(read(ends[0], &handle, sizeof handle), ssize_t{sizeof handle});
     return handle;
@@ -107,7 +107,7 @@ struct Pair {
   }
   static CUevent import_from(const std::array<int, 2>& ends, Program& program) {
     CUevent event = nullptr;
-    EXPECT_EQ(program.cuIpcOpenEventHandle(&event, hear(ends)), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuIpcOpenEventHandle(&event, receive(ends)), CUDA_SUCCESS);
     return event;
   }
   std::array<int, 2> to_importer = {};
@@ -130,16 +130,16 @@ TEST(Gate, TimeInWhichAStreamWaitsForAnotherProcessIsNoWork) {
     const CUstream stream = program.stream();
     const CUevent event = Pair::export_to(pair.to_importer, program);
     for (int round = 0; round < kRounds; ++round) {
-      Pair::hear(pair.to_exporter);
+      Pair::receive(pair.to_exporter);
       const auto sleep = [](void*) { std::this_thread::sleep_for(20ms); };
       EXPECT_EQ(program.cuLaunchHostFunc(stream, sleep, nullptr), CUDA_SUCCESS);
       EXPECT_EQ(program.cuEventRecord(event, stream), CUDA_SUCCESS);
       Pair::say(pair.to_importer);
     }
-    Pair::hear(pair.to_exporter);
+    Pair::receive(pair.to_exporter);
     work(program, spin, stream, 25, 2 * kMs);
     Pair::say(pair.to_importer);
-    Pair::hear(pair.to_exporter);  // what it measured is read until then
+    Pair::receive(pair.to_exporter);  // what it measured is read until then
   });
   in_program([&] {
     Program program;
@@ -150,7 +150,7 @@ TEST(Gate, TimeInWhichAStreamWaitsForAnotherProcessIsNoWork) {
     const std::uint64_t before = seen().measured;
     for (int round = 0; round < kRounds; ++round) {
       Pair::say(pair.to_exporter);
-      Pair::hear(pair.to_importer);
+      Pair::receive(pair.to_importer);
       EXPECT_EQ(program.spin(spin, 10'000, stream), CUDA_SUCCESS);
       EXPECT_EQ(program.cuStreamWaitEvent(stream, event, 0), CUDA_SUCCESS);
       work(program, spin, stream, 1, 10'000);
@@ -161,7 +161,7 @@ TEST(Gate, TimeInWhichAStreamWaitsForAnotherProcessIsNoWork) {
     const std::uint64_t waited = seen().measured;
     work(program, spin, stream, 25, 2 * kMs);
     Pair::say(pair.to_exporter);
-    Pair::hear(pair.to_importer);
+    Pair::receive(pair.to_importer);
     EXPECT_TRUE(eventually([&] { return seen().measured >= waited + 98 * kMs - kHeldUp; }));
     EXPECT_LE(seen().measured - waited, 100 * kMs + kHeldUp);
     Pair::say(pair.to_exporter);
@@ -193,9 +193,9 @@ TEST(Gate, NobodyIsHeldByAProcessThatIsKilledWhileAStreamWaitsForIt) {
       CUipcEventHandle handle = {};
       EXPECT_EQ(program.cuIpcGetEventHandle(&handle, event), CUDA_SUCCESS);
       Pair::say(pair.to_importer, handle);
-      Pair::hear(pair.to_exporter);
+      Pair::receive(pair.to_exporter);
       if (is_exporter_killed) raise(SIGKILL);
-      Pair::hear(pair.to_exporter);
+      Pair::receive(pair.to_exporter);
       spend(program, spin);
       EXPECT_EQ(program.cuStreamWriteValue32_v2(program.stream(), word, 1, 0), CUDA_SUCCESS);
       EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);

@@ -141,7 +141,7 @@ TEST(Gate, CapturesPassWhileItIsClosed) {
 }
 
 // Another thread's measuring is no part of the graph, and breaks no capture.
-TEST(Gate, WorkBesideACaptureLeavesItWhole) {
+TEST(Gate, WorkDuringACaptureLeavesItWhole) {
   const World world("l20");
   const Container container({part_of(world, kGiB)});
   in_program([] {

@@ -65,11 +65,11 @@ unsigned blocks_of(Program& program, CUfunction function, unsigned percent) {
   return static_cast<unsigned>(each * multiprocessors) * percent / 100;
 }
 
-TEST(CudaStream, KernelsThatLeaveRoomRunBesideEachOther) {
+TEST(CudaStream, KernelsThatLeaveRoomOverlap) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
-    const CUfunction spin = program.function(kSpinBeside, "spin");
+    const CUfunction spin = program.function(kSpinOverlapping, "spin");
     const auto launch = [&](unsigned percent, CUstream stream) {
       std::uint64_t ns = 5 * kMs;
       void* parameters[] = {&ns};

@@ -321,7 +321,7 @@ again:
 )";
 
 // The same; kernels that leave multiprocessors free run beside each other.
-inline constexpr const char* kSpinBeside = R"(
+inline constexpr const char* kSpinOverlapping = R"(
 .version 7.0
 .target sm_70
 .address_size 64

@@ -356,9 +356,9 @@ TEST_F(ClaimPreparerTest, WhatTheDevicePluginGaveIsNotGivenToAClaim) {
   const auto uuid = node_->machine.gpus[0].uuid.value;
   book_.follow({}, node_->machine, false);
   book_.learn({{"", "", "main", "nvidia.com/gpu", {uuid + "::1"}}});
-  book_.hear({.began = clock_.now(),
-              .listed = {{"default", "a", "main", "nvidia.com/gpu", {uuid + "::1"}}},
-              .remembered = std::vector<cluster::HeldDevices>()});
+  book_.apply({.began = clock_.now(),
+               .listed = {{"default", "a", "main", "nvidia.com/gpu", {uuid + "::1"}}},
+               .remembered = std::vector<cluster::HeldDevices>()});
   const auto refused = driver.prepare(kHalf);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().what,
@@ -366,7 +366,7 @@ TEST_F(ClaimPreparerTest, WhatTheDevicePluginGaveIsNotGivenToAClaim) {
   EXPECT_EQ(book_.claim_on(uuid), std::nullopt);
   EXPECT_THAT(records(), IsEmpty());
   clock_.advance(std::chrono::minutes(1));
-  book_.hear(
+  book_.apply(
       {.began = clock_.now(), .listed = {}, .remembered = std::vector<cluster::HeldDevices>()});
   EXPECT_TRUE(driver.prepare(kHalf)) << "they have ended";
 }

@@ -148,7 +148,7 @@ TEST_F(GpuNodePublisherTest, ThePodsAddWhatKubeletDoesNotTell) {
                                                    .container = "main",
                                                    .resource = "nvidia.com/gpu",
                                                    .ids = {test::gpu_uuid(0)}}};
-  book_.hear({.began = clock_.now(), .listed = held, .remembered = held});
+  book_.apply({.began = clock_.now(), .listed = held, .remembered = held});
   EXPECT_EQ(source.status(clock_.now())->holdings.at(0).pod, "train");
   EXPECT_EQ(source.status(clock_.now())->holdings.at(0).pod_uid, "");
   pods = {{.ns = "team", .name = "train", .uid = "pod-uid"}};

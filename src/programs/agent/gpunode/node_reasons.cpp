@@ -34,8 +34,8 @@ void add_hardware(const State& state, Reasons& reasons) {
     reasons.add(uuid, gpu.mig_refused);
     reasons.add(uuid, gpu.mig_unread);
     if (mig.changing.contains(uuid)) reasons.add(uuid, "its MIG layout is being changed");
-    const auto beside = mig.beside.find(uuid);
-    if (beside != mig.beside.end()) reasons.add(uuid, beside->second);
+    const auto neighbour = mig.neighbours.find(uuid);
+    if (neighbour != mig.neighbours.end()) reasons.add(uuid, neighbour->second);
   }
   const auto& driver = state.get<DriverStanding>();
   if (driver.trouble) reasons.add("driver", driver.trouble->message());

@@ -4,7 +4,7 @@ namespace tranche::agent {
 
 std::set<std::string> leaving_devices(const MigStanding& standing, const gpu::Machine& machine) {
   std::set<std::string> devices;
-  for (const auto& [uuid, why] : standing.beside) devices.insert(uuid);
+  for (const auto& [uuid, why] : standing.neighbours) devices.insert(uuid);
   for (const auto& gpu : machine.gpus) {
     const auto found = standing.changing.find(gpu.uuid.value);
     if (found == standing.changing.end()) continue;

@@ -13,8 +13,8 @@ namespace tranche::agent {
 struct MigStanding {
   // The GPUs whose layout is being changed, and the ids of the GPU instances of each that stay.
   std::map<std::string, std::set<int>> changing;
-  // GPUs that stay as they are and leave service with them, and why (agent/mig/mig_beside.h).
-  std::map<std::string, std::string> beside;
+  // GPUs that stay as they are and leave service with them, and why (agent/mig/mig_neighbours.h).
+  std::map<std::string, std::string> neighbours;
   // Resources whose MPS control daemons end for the change.
   std::set<std::string> mps;
   bool operator==(const MigStanding&) const = default;

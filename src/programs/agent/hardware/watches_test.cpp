@@ -161,7 +161,7 @@ TEST_F(XidWatchTest, AChangedLayoutIsNoError) {
   EXPECT_EQ(layouts_.all().size(), 1U);
 }
 
-TEST_F(XidWatchTest, TellsWhichGpusCannotBeHeard) {
+TEST_F(XidWatchTest, ReportsWhichGpusCannotBeObserved) {
   events_.make_failing(test::gpu_uuid(1));
   events_.make_unsupported(test::gpu_uuid(0));
   const auto watching = watch();

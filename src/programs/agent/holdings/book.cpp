@@ -108,23 +108,23 @@ void Book::keep(std::span<const holdings::Holding> kept) {
   grants_.keep(kept);
 }
 
-Book::Heard Book::hear(const HolderAnswer& answer) {
+Book::Changes Book::apply(const HolderAnswer& answer) {
   const std::scoped_lock lock(mutex_);
-  const auto heard = grants_.hear(answer);
-  heard_.came = heard_.came || heard.came;
-  heard_.changed = heard_.changed || heard.changed;
-  heard_.unclear = heard.unclear;
-  return heard;
+  const auto changes = grants_.apply(answer);
+  changes_.came = changes_.came || changes.came;
+  changes_.changed = changes_.changed || changes.changed;
+  changes_.unclear = changes.unclear;
+  return changes;
 }
 
-Result<Book::Heard> Book::ask(HolderAnswers& kubelet, std::chrono::milliseconds age) {
+Result<Book::Changes> Book::ask(HolderAnswers& kubelet, std::chrono::milliseconds age) {
   ASSIGN_OR_RETURN(const auto answer, kubelet.get(age));
-  return hear(*answer);
+  return apply(*answer);
 }
 
-Book::Heard Book::take_heard() {
+Book::Changes Book::take_changes() {
   const std::scoped_lock lock(mutex_);
-  return std::exchange(heard_, {});
+  return std::exchange(changes_, {});
 }
 
 void Book::learn(const std::vector<cluster::HeldDevices>& remembered) {
@@ -132,9 +132,9 @@ void Book::learn(const std::vector<cluster::HeldDevices>& remembered) {
   grants_.learn(remembered);
 }
 
-bool Book::has_unheard() const {
+bool Book::has_unnamed() const {
   const std::scoped_lock lock(mutex_);
-  return grants_.has_unheard();
+  return grants_.has_unnamed();
 }
 
 void Book::open(bool open) {

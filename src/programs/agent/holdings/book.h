@@ -81,17 +81,17 @@ class Book {
   // as it was granted.
   void keep(std::span<const holdings::Holding> kept);
 
-  using Heard = GrantEntries::Heard;
+  using Changes = GrantEntries::Changes;
   // Enters an answer of kubelet. Returns what was new to the book.
-  Heard hear(const HolderAnswer& answer);
-  // hear() with an answer that began no longer than `age` ago. Errors: see HolderAnswers::get().
-  Result<Heard> ask(HolderAnswers& kubelet, std::chrono::milliseconds age);
-  // What all calls of hear() returned since the last call of this.
-  Heard take_heard();
+  Changes apply(const HolderAnswer& answer);
+  // apply() with an answer that began no longer than `age` ago. Errors: see HolderAnswers::get().
+  Result<Changes> ask(HolderAnswers& kubelet, std::chrono::milliseconds age);
+  // What all calls of apply() returned since the last call of this.
+  Changes take_changes();
   // Enters what kubelet's checkpoint names and the book does not have.
   void learn(const std::vector<cluster::HeldDevices>& remembered);
   // Whether kubelet has not named all of it yet.
-  bool has_unheard() const;
+  bool has_unnamed() const;
 
   // Claims.
 
@@ -152,7 +152,7 @@ class Book {
   GrantEntries grants_;
   ClaimEntries claims_;
   std::set<std::string> left_to_claims_;  // resources
-  Heard heard_;
+  Changes changes_;
   std::function<void()> misfit_;
   bool stopped_ = false;
 };

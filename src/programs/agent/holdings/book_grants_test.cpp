@@ -58,10 +58,10 @@ class BookGrantsTest : public testing::Test {
     return {};
   }
   // Time passes before kubelet is asked.
-  Book::Heard hear(Held listed, Result<Held> remembered,
-                   std::chrono::seconds later = std::chrono::seconds(2)) {
+  Book::Changes apply(Held listed, Result<Held> remembered,
+                      std::chrono::seconds later = std::chrono::seconds(2)) {
     clock_.advance(later);
-    return book_.hear(
+    return book_.apply(
         {.began = clock_.now(), .listed = std::move(listed), .remembered = std::move(remembered)});
   }
   std::vector<std::string> ids() const {
@@ -81,7 +81,7 @@ class BookGrantsTest : public testing::Test {
 TEST_F(BookGrantsTest, RefusesAGpuThatOthersShareAndNamesThem) {
   follow(4);
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
-  hear({holds("a", kSharedGpu, {replica(0)})}, Held());
+  apply({holds("a", kSharedGpu, {replica(0)})}, Held());
   follow(1);
   const auto refused = book_.reserve(grant(kGpu, {gpu_uuid(0)}));
   ASSERT_FALSE(refused);
@@ -195,32 +195,32 @@ TEST_F(BookGrantsTest, APromiseIsOverWhenNeitherListNorCheckpointNamesIt) {
   };
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
   for (const auto& step : steps) {
-    const auto heard = hear(step.listed, step.remembered);
+    const auto changes = apply(step.listed, step.remembered);
     EXPECT_EQ(ids().size(), step.held ? 1U : 0U) << step.name;
-    EXPECT_TRUE(step.held || heard.changed) << step.name;
+    EXPECT_TRUE(step.held || changes.changed) << step.name;
   }
 }
 
 TEST_F(BookGrantsTest, AGrantThatKubeletHasNotNamedYetIsHeldAWhile) {
   follow(4);
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
-  EXPECT_TRUE(book_.has_unheard());
-  EXPECT_TRUE(hear({}, Held(), std::chrono::seconds(1)).unclear);
+  EXPECT_TRUE(book_.has_unnamed());
+  EXPECT_TRUE(apply({}, Held(), std::chrono::seconds(1)).unclear);
   EXPECT_THAT(ids(), SizeIs(1));
-  hear({}, Held(), GrantEntries::kSettle);
+  apply({}, Held(), GrantEntries::kSettle);
   EXPECT_THAT(ids(), IsEmpty()) << "its Pod has failed";
 }
 
 TEST_F(BookGrantsTest, AnAnswerSaysNothingOfAGrantThatIsGivenMeanwhile) {
   follow(4);
   ASSERT_TRUE(book_.reserve(grant(kSharedGpu, {replica(0)})));
-  hear({}, Held(), std::chrono::hours(1));
+  apply({}, Held(), std::chrono::hours(1));
   EXPECT_THAT(ids(), SizeIs(1)) << "it is being stored for an hour";
   const auto asked = clock_.now();
   clock_.advance(std::chrono::seconds(1));
   book_.commit(grant(kSharedGpu, {replica(0)}));
   clock_.advance(std::chrono::hours(1));
-  book_.hear({.began = asked, .listed = {}, .remembered = Held()});
+  book_.apply({.began = asked, .listed = {}, .remembered = Held()});
   EXPECT_THAT(ids(), SizeIs(1));
 }
 
@@ -228,8 +228,8 @@ TEST_F(BookGrantsTest, AnOldCheckpointThatNamesTheHolderBeforeFreesNobody) {
   follow(4);
   const Held before = {holds("", kSharedGpu, {replica(0)})};
   ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
-  hear({}, before, std::chrono::seconds(0));
-  hear({}, Held(), std::chrono::seconds(0));
+  apply({}, before, std::chrono::seconds(0));
+  apply({}, Held(), std::chrono::seconds(0));
   EXPECT_THAT(ids(), SizeIs(1));
 }
 
@@ -241,7 +241,7 @@ TEST_F(BookGrantsTest, TakesWhatAnEarlierAgentGranted) {
       {.grant = grant(kSharedGpu, {replica(1)}), .granted_at_ms = now}});
   follow(1);
   EXPECT_FALSE(book_.reserve(grant(kGpu, {gpu_uuid(0)})));
-  hear({}, Held(), std::chrono::seconds(1));
+  apply({}, Held(), std::chrono::seconds(1));
   EXPECT_THAT(ids(), ElementsAre(replica(1))) << "the old one is over at once";
 }
 
@@ -250,12 +250,12 @@ TEST_F(BookGrantsTest, LearnsOfContainersThatNoGrantIsKnownOf) {
   book_.learn({holds("", kGpu, {gpu_uuid(0)}), holds("", "vendor.com/x", {"x-0"})});
   EXPECT_THAT(ids(), ElementsAre(gpu_uuid(0)));
   EXPECT_FALSE(book_.reserve(grant(kSharedGpu, {replica(0)})));
-  const auto heard =
-      hear({holds("b", kGpu, {gpu_uuid(0)}), holds("c", kGpu, {gpu_uuid(1)})}, Held());
-  EXPECT_TRUE(heard.came);
-  EXPECT_TRUE(heard.changed) << "the Pod's name";
+  const auto changes =
+      apply({holds("b", kGpu, {gpu_uuid(0)}), holds("c", kGpu, {gpu_uuid(1)})}, Held());
+  EXPECT_TRUE(changes.came);
+  EXPECT_TRUE(changes.changed) << "the Pod's name";
   EXPECT_THAT(ids(), UnorderedElementsAre(gpu_uuid(0), gpu_uuid(1)));
-  EXPECT_TRUE(hear({}, Held()).changed);
+  EXPECT_TRUE(apply({}, Held()).changed);
   EXPECT_THAT(ids(), IsEmpty());
 }
 
@@ -277,16 +277,16 @@ TEST_F(BookGrantsTest, AContainerThatKubeletNamesAgainHasItsTenantStill) {
                  .devices = {{.uuid = gpu_uuid(0), .memory = Bytes::from_mib(500)}}};
   ASSERT_TRUE(give(half));
   const Held listed = {holds("a", kSharedGpu, {replica(0)})};
-  hear(listed, listed);
-  hear({}, Held());
+  apply(listed, listed);
+  apply({}, Held());
   ASSERT_THAT(ids(), IsEmpty());
-  hear(listed, listed);
+  apply(listed, listed);
   ASSERT_THAT(ids(), SizeIs(1));
   EXPECT_EQ(book_.granted()->at(0).tenant, "t1");
   EXPECT_TRUE(book_.granted()->at(0).part);
-  hear({}, Held());
+  apply({}, Held());
   clock_.advance(std::chrono::minutes(5));
-  hear(listed, listed);
+  apply(listed, listed);
   EXPECT_EQ(book_.granted()->at(0).tenant, "") << "by now its record is gone, too";
 }
 

@@ -62,9 +62,9 @@ TEST_F(BookTest, TellsWhatBothWiresHold) {
   EXPECT_EQ(all.all()[1].state, State::kReserved);
   book_.commit(grant(gpu_uuid(0)));
   book_.commit(half, machine_);
-  book_.hear({.began = clock_.now() + std::chrono::seconds(1),
-              .listed = {{"team", "a", "main", "nvidia.com/gpu", {gpu_uuid(0)}}},
-              .remembered = std::vector<cluster::HeldDevices>()});
+  book_.apply({.began = clock_.now() + std::chrono::seconds(1),
+               .listed = {{"team", "a", "main", "nvidia.com/gpu", {gpu_uuid(0)}}},
+               .remembered = std::vector<cluster::HeldDevices>()});
   all = book_.all();
   const holdings::Holding granted{.device = gpu_uuid(0),
                                   .gpu = gpu_uuid(0),

@@ -135,7 +135,7 @@ void GrantEntries::add_conflicts(const holdings::Holding& wanted,
       if (holdings::excludes(entry.holding, wanted)) found.push_back(entry.holding);
     }
   }
-  for (const auto& other : followed_.silicon.beside(uuid)) {
+  for (const auto& other : followed_.silicon.overlapping(uuid)) {
     const auto held = held_.find(other);
     if (held == held_.end()) continue;
     for (const auto& entry : held->second) found.push_back(entry.holding);
@@ -163,7 +163,7 @@ void GrantEntries::add_crowd(const offer::Grant& grant, const std::string& uuid,
   for (const auto& id : grant.ids) {
     if (offer::device_uuid_of(id) == uuid) own.insert(id);
   }
-  if (own.size() <= offer::tranches_beside(offered->second.room, others)) return;
+  if (own.size() <= offer::tranches_next_to(offered->second.room, others)) return;
   for (const auto* other : others) found.push_back(*other);
 }
 
@@ -255,49 +255,49 @@ void GrantEntries::keep(std::span<const holdings::Holding> kept) {
   }
 }
 
-GrantEntries::Heard GrantEntries::hear(const HolderAnswer& answer) {
-  Heard heard;
+GrantEntries::Changes GrantEntries::apply(const HolderAnswer& answer) {
+  Changes changes;
   all_.reset();
   const auto listed = named_by<Named>(answer.listed);
   const auto remembered = answer.remembered ? named_by<Named>(*answer.remembered) : Named();
   for (auto& [uuid, entries] : held_) {
     std::erase_if(entries, [&](Entry& entry) {
-      const bool over = is_over(entry, answer, listed, remembered, heard);
+      const bool over = is_over(entry, answer, listed, remembered, changes);
       if (over) remember(entry.holding);
       return over;
     });
   }
   std::erase_if(held_, [](const auto& device) { return device.second.empty(); });
-  heard.came = add_unknown(answer.listed);
-  if (answer.remembered && add_unknown(*answer.remembered)) heard.came = true;
-  return heard;
+  changes.came = add_unknown(answer.listed);
+  if (answer.remembered && add_unknown(*answer.remembered)) changes.came = true;
+  return changes;
 }
 
 bool GrantEntries::is_over(Entry& entry, const HolderAnswer& answer, const Named& listed,
-                           const Named& remembered, Heard& heard) const {
+                           const Named& remembered, Changes& changes) const {
   const std::pair<std::string_view, std::string_view> key(entry.holding.resource.value,
                                                           entry.holding.id);
   // An answer says nothing of a grant that is given meanwhile.
   if (entry.given > answer.began) {
-    heard.unclear = true;
+    changes.unclear = true;
     return false;
   }
   if (const auto found = listed.find(key); found != listed.end()) {
-    entry.heard = true;
+    entry.named = true;
     const auto& holder = *found->second;
     const bool same =
         entry.holding.ns == holder.pod_namespace && entry.holding.pod == holder.pod_name;
-    if (!same) heard.changed = true;
+    if (!same) changes.changed = true;
     name(entry.holding, holder);
     return false;
   }
-  if (remembered.contains(key)) entry.heard = true;
-  const bool settled = age_of(entry, answer.began) >= (entry.heard ? kAnswered : kSettle);
+  if (remembered.contains(key)) entry.named = true;
+  const bool settled = age_of(entry, answer.began) >= (entry.named ? kAnswered : kSettle);
   if (!answer.remembered || remembered.contains(key) || !settled) {
-    heard.unclear = true;
+    changes.unclear = true;
     return false;
   }
-  heard.changed = true;
+  changes.changed = true;
   return true;
 }
 
@@ -329,22 +329,22 @@ bool GrantEntries::add_unknown(const std::vector<cluster::HeldDevices>& held) {
     const config::ResourceName resource{holder.resource};
     for (const auto& id : holder.ids) {
       if (auto* entry = find(resource, id)) {
-        if (entry->given != kNotYet) entry->heard = true;
+        if (entry->given != kNotYet) entry->named = true;
         continue;
       }
       if (!followed_.silicon.has(device_of(id))) continue;  // no GPU of this machine
       auto one = known(resource, id);
       name(one, holder);
-      put({.holding = std::move(one), .given = clock_.now(), .earlier_ms = 0, .heard = true});
+      put({.holding = std::move(one), .given = clock_.now(), .earlier_ms = 0, .named = true});
       added = true;
     }
   }
   return added;
 }
 
-bool GrantEntries::has_unheard() const {
+bool GrantEntries::has_unnamed() const {
   return std::ranges::any_of(held_, [](const auto& device) {
-    return std::ranges::any_of(device.second, [](const Entry& entry) { return !entry.heard; });
+    return std::ranges::any_of(device.second, [](const Entry& entry) { return !entry.named; });
   });
 }
 

@@ -77,16 +77,16 @@ class GrantEntries {
   std::string gpu_of(std::string_view uuid) const { return followed_.silicon.gpu_of(uuid); }
 
   // What was new in an answer of kubelet.
-  struct Heard {
+  struct Changes {
     bool came = false;     // grants that the book did not have
     bool changed = false;  // some are over, or have another Pod
     // For some it is not clear whether they are over: only the checkpoint names them, which may be
     // old, or they are too young.
     bool unclear = false;
   };
-  Heard hear(const HolderAnswer& answer);
+  Changes apply(const HolderAnswer& answer);
   void learn(const std::vector<cluster::HeldDevices>& remembered);
-  bool has_unheard() const;
+  bool has_unnamed() const;
 
  private:
   struct Entry {
@@ -94,7 +94,7 @@ class GrantEntries {
     TimePoint given;  // or when the book took it; kNotYet: it is not answered yet
     // When an earlier agent granted it, Unix time; 0: long ago. nullopt: this agent did.
     std::optional<std::int64_t> earlier_ms{};
-    bool heard = false;  // kubelet has named it
+    bool named = false;  // kubelet has named it
   };
   using Entries = std::vector<Entry>;
   using Key = std::pair<std::string, std::string>;  // (resource, id)
@@ -120,7 +120,7 @@ class GrantEntries {
   void remember(holdings::Holding holding);
   holdings::Holding known(const config::ResourceName& resource, const std::string& id);
   bool is_over(Entry& entry, const HolderAnswer& answer, const Named& listed,
-               const Named& remembered, Heard& heard) const;
+               const Named& remembered, Changes& changes) const;
   std::chrono::milliseconds age_of(const Entry& entry, TimePoint now) const;
   holdings::Holding with_gpu(const holdings::Holding& holding) const;
   std::int64_t unix_time_ms() const;

@@ -94,7 +94,7 @@ TEST_F(NodeFeatureLabelsTest, NeitherPatchesNorApplies) {
   EXPECT_TRUE(written(others)) << "a label that is no longer wanted goes";
 }
 
-TEST_F(NodeFeatureLabelsTest, KeepsWhatOthersWroteBesideTheLabels) {
+TEST_F(NodeFeatureLabelsTest, KeepsWhatOthersWroteNextToTheLabels) {
   objects_.put(cluster::kNodeFeature, R"({"metadata":{"namespace":"gpu",
       "name":"nvidia-features-for-n1","annotations":{"a":"theirs"},"labels":{"team":"x"}},
       "spec":{"labels":{"nvidia.com/stale":"1"},"features":{"flags":{"f":{"elements":{}}}}}})");

@@ -79,7 +79,7 @@ Result<std::vector<std::string>> LimitHook::remove() {
   return removed;
 }
 
-std::filesystem::path hook_beside(const std::filesystem::path& library) {
+std::filesystem::path hook_next_to(const std::filesystem::path& library) {
   return library.parent_path() / kProgram;
 }
 

@@ -45,6 +45,6 @@ class LimitHook {
 };
 
 // The path of the hook's program, next to the limiter's library.
-std::filesystem::path hook_beside(const std::filesystem::path& library);
+std::filesystem::path hook_next_to(const std::filesystem::path& library);
 
 }  // namespace tranche::agent

@@ -74,7 +74,7 @@ Result<std::vector<std::string>> LimitLibrary::remove(std::vector<std::string> n
   return names;
 }
 
-std::filesystem::path library_beside_program() {
+std::filesystem::path library_next_to_program() {
   std::error_code unknown;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
   return program.parent_path().parent_path() / "lib" / kLibrary;

@@ -47,6 +47,6 @@ class LimitLibrary {
 };
 
 // The library that was installed with this program: in ../lib next to the program's folder.
-std::filesystem::path library_beside_program();
+std::filesystem::path library_next_to_program();
 
 }  // namespace tranche::agent

@@ -84,7 +84,7 @@ std::unique_ptr<TenantManager> make_tenants(const AgentContext& context) {
   if (context.grants == nullptr) return nullptr;
   const std::filesystem::path library = context.options.limit_library;
   return std::make_unique<TenantManager>(
-      TenantManager::Options{.library = library.empty() ? library_beside_program() : library,
+      TenantManager::Options{.library = library.empty() ? library_next_to_program() : library,
                              .state_dir = context.options.state_dir,
                              .cdi_root = context.options.cdi_root},
       *context.grants, context.clock, context.log);

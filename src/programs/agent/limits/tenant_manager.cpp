@@ -55,7 +55,7 @@ TenantManager::TenantManager(Options options, GrantStore& grants, const Clock& c
       log_(log),
       tenants_(options_.state_dir / "tenants"),
       library_(options_.library, options_.state_dir / "lib"),
-      hook_({.source = hook_beside(options_.library),
+      hook_({.source = hook_next_to(options_.library),
              .state_dir = options_.state_dir,
              .cdi_root = options_.cdi_root}) {}
 

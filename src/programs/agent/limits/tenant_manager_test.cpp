@@ -752,9 +752,9 @@ TEST_F(TenantManagerTest, AGrantThatCannotBeRecordedLeavesNoTenant) {
   EXPECT_THAT(grants_->all(), IsEmpty());
 }
 
-TEST(LimitLibrary, LiesBesideTheProgram) {
-  EXPECT_EQ(library_beside_program().filename(), "libtranche-limit.so");
-  EXPECT_EQ(library_beside_program().parent_path().filename(), "lib");
+TEST(LimitLibrary, LiesNextToTheProgram) {
+  EXPECT_EQ(library_next_to_program().filename(), "libtranche-limit.so");
+  EXPECT_EQ(library_next_to_program().parent_path().filename(), "lib");
 }
 
 // What the operator sets (tranche limit set).

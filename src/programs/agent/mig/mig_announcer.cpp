@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/mig/mig_beside.h"
+#include "agent/mig/mig_neighbours.h"
 #include "cluster/formats/reasons.h"
 #include "offer/make_offer.h"
 

@@ -58,7 +58,7 @@ void MigExecutor::refresh(const MigView& view) {
   auto& applied = progress_.applied;
   if (applied && !*applied && ports_.clock.now() >= apply_again_) applied.reset();
   if (!progress_.is_in(Phase::kAsking) && !progress_.is_in(Phase::kDraining)) return;
-  service_.look_beside(*progress_.journal, view);
+  service_.find_neighbours(*progress_.journal, view);
   serve();
 }
 
@@ -209,7 +209,7 @@ std::function<Result<std::shared_ptr<void>>(bool, const std::stop_token&)> MigEx
   if (!ports_.quiet) return {};
   MigQuiet wish;
   for (const auto& [uuid, ignored] : progress_.journal->to) wish.gpus.insert(uuid.value);
-  for (const auto& [uuid, ignored] : leaving().beside.gpus) wish.gpus.insert(uuid);
+  for (const auto& [uuid, ignored] : leaving().neighbours.gpus) wish.gpus.insert(uuid);
   return [this, wish](bool reset, const std::stop_token& stop) mutable {
     wish.reset = reset;
     return ports_.quiet(wish, stop);

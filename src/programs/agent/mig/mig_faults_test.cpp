@@ -173,7 +173,7 @@ TEST(MigFaults, AnAgentThatComesBackStillWaitsForWhoHoldsWhatChanges) {
 }
 
 // Where a compute instance finds no place beside another, all of the GPU instance are made anew.
-TEST(MigFaults, WhoHoldsAComputeInstanceIsDrainedWhereAnotherComesBesideIt) {
+TEST(MigFaults, WhoHoldsAComputeInstanceIsDrainedWhereAnotherComesNextToIt) {
   MigNode node("h100-80gb", 1);
   node.config_file = (node.dir.path() / "layouts.yaml").string();
   std::ofstream(node.config_file) << "version: v1\nmig-configs:\n"

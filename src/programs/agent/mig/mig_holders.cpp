@@ -35,15 +35,15 @@ std::optional<std::vector<cluster::ObjectKey>> MigHolders::of(const std::set<std
   const auto answer = ports_.answers.get(age);
   if (!answer || !(*answer)->remembered) return std::nullopt;
   // The book also has grants that are too young for kubelet to have named their Pods.
-  const auto heard = ports_.book.hear(**answer);
-  if (heard.came || heard.changed) ports_.look_again();
+  const auto changes = ports_.book.apply(**answer);
+  if (changes.came || changes.changed) ports_.look_again();
   std::set<cluster::ObjectKey> pods;
   const auto granted = ports_.book.granted();
   for (const auto& holding : *granted) {
     if (devices.contains(holding.device)) pods.insert(pod_of(holding));
   }
   // Kubelet's checkpoint may be older than its answer. Kubelet writes it anew when a list is sent.
-  if (heard.unclear && !pods.empty()) ports_.renew_checkpoint();
+  if (changes.unclear && !pods.empty()) ports_.renew_checkpoint();
   const auto claims = ports_.book.claims_of(devices);
   if (!claims) return std::nullopt;
   for (const auto& claim : *claims) {
@@ -55,7 +55,7 @@ std::optional<std::vector<cluster::ObjectKey>> MigHolders::of(const std::set<std
 std::map<cluster::ObjectKey, std::string> MigHolders::why(const MigStanding& leaving,
                                                           const gpu::Machine& machine) const {
   std::map<cluster::ObjectKey, std::string> why;
-  if (leaving.beside.empty()) return why;
+  if (leaving.neighbours.empty()) return why;
   const auto changing = leaving_devices({.changing = leaving.changing}, machine);
   const auto known = ports_.pods ? ports_.pods() : std::nullopt;
   const auto pods = known.value_or(std::vector<cluster::Pod>());
@@ -63,8 +63,8 @@ std::map<cluster::ObjectKey, std::string> MigHolders::why(const MigStanding& lea
   for (const auto& holding : holdings::with_users(ports_.book.all(), pods)) {
     if (holding.pod.empty()) continue;
     if (changing.contains(holding.device)) hold_what_changes.insert(pod_of(holding));
-    const auto reason = leaving.beside.find(holding.device);
-    if (reason != leaving.beside.end()) why.try_emplace(pod_of(holding), reason->second);
+    const auto reason = leaving.neighbours.find(holding.device);
+    if (reason != leaving.neighbours.end()) why.try_emplace(pod_of(holding), reason->second);
   }
   for (const auto& pod : hold_what_changes) why.erase(pod);
   return why;

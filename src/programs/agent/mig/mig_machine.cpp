@@ -154,8 +154,8 @@ std::string given_up(const Journal& journal, const MigFacts& facts) {
   return facts.answer->reason.empty() ? "the controller refuses it" : facts.answer->reason;
 }
 
-std::string beside_text(const MigFacts& facts) {
-  return facts.beside.empty() ? "" : "; " + facts.beside;
+std::string neighbours_text(const MigFacts& facts) {
+  return facts.neighbours.empty() ? "" : "; " + facts.neighbours;
 }
 
 constexpr const char* kSilent = "kubelet does not tell who holds devices (pod-resources)";
@@ -174,7 +174,7 @@ MigMove ask(const Journal& journal, const MigFacts& facts, const MigSettings& se
     return finish(journal, facts, settings,
                   fmt::format("Pods hold what leaves service ({}), and no controller answers that "
                               "could move them: end them, or install the controller{}",
-                              describe_pods(*facts.holders), beside_text(facts)));
+                              describe_pods(*facts.holders), neighbours_text(facts)));
   }
   const auto longest = journal.started + std::chrono::duration_cast<cluster::WallTime::duration>(
                                              settings.times.asking + settings.times.drain);
@@ -188,7 +188,7 @@ std::string not_drained(const MigFacts& facts) {
   auto text =
       fmt::format("Pods still hold what leaves service after the time that they are given: {}",
                   describe_pods(*facts.holders)) +
-      beside_text(facts);
+      neighbours_text(facts);
   if (!facts.answer) return text + "; no controller moves them";
   for (const auto& blocked : facts.answer->blocked) {
     if (std::ranges::find(*facts.holders, blocked.pod) == facts.holders->end()) continue;

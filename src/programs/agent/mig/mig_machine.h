@@ -119,8 +119,8 @@ struct MigFacts {
   // The Pods that hold a device that leaves service; one without a name for holders that nobody can
   // name. nullopt: not known, for kubelet does not answer.
   std::optional<std::vector<cluster::ObjectKey>> holders;
-  std::string beside;     // what leaves service although it does not change, and why; may be empty
-  bool withheld = false;  // kubelet gives out nothing that leaves service
+  std::string neighbours;  // what leaves service although it does not change, and why; may be empty
+  bool withheld = false;   // kubelet gives out nothing that leaves service
   // Pods of NVIDIA's clients that have not ended yet (agent/mig/mig_clients.h). nullopt: not known.
   std::optional<std::vector<std::string>> clients = std::vector<std::string>();
   // kChanging, kUndoing: what became of the attempt. nullopt: there was none in this phase.

@@ -46,7 +46,7 @@ struct Shared : MigNode {
   }
 };
 
-TEST(MigBesideMps, WhatSharesADaemonIsWithheldAndItsPodIsNamedWithTheReason) {
+TEST(MigNeighboursMps, WhatSharesADaemonIsWithheldAndItsPodIsNamedWithTheReason) {
   Shared node;
   node.controller = [](MigNode& self) {
     const auto change = self.change();
@@ -78,7 +78,7 @@ TEST(MigBesideMps, WhatSharesADaemonIsWithheldAndItsPodIsNamedWithTheReason) {
 }
 
 // A Pod whose share of the other GPU came by a claim is told the reason as well.
-TEST(MigBesideMps, ThePodOfAClaimIsNamedWithTheReason) {
+TEST(MigNeighboursMps, ThePodOfAClaimIsNamedWithTheReason) {
   Shared node;
   node.controller = [](MigNode& self) {
     const auto change = self.change();
@@ -101,7 +101,7 @@ TEST(MigBesideMps, ThePodOfAClaimIsNamedWithTheReason) {
                                 "shares the MPS control daemon of nvidia.com/gpu with GPU 0")));
 }
 
-TEST(MigBesideMps, ADaemonThatDoesNotServeAgainHoldsTheEndUpAndIsNamed) {
+TEST(MigNeighboursMps, ADaemonThatDoesNotServeAgainHoldsTheEndUpAndIsNamed) {
   Shared node("h100-80gb");
   node.wish("first");
   ASSERT_TRUE(node.reach(Phase::kVerifying));
@@ -121,7 +121,7 @@ TEST(MigBesideMps, ADaemonThatDoesNotServeAgainHoldsTheEndUpAndIsNamed) {
   EXPECT_EQ(node.summary(0), "MIG off");
 }
 
-TEST(MigBesideMps, TheRestIsOfferedWhenTheDaemonServesAgain) {
+TEST(MigNeighboursMps, TheRestIsOfferedWhenTheDaemonServesAgain) {
   Shared node;
   node.wish("first");
   ASSERT_TRUE(node.reach(Phase::kVerifying));
@@ -134,7 +134,7 @@ TEST(MigBesideMps, TheRestIsOfferedWhenTheDaemonServesAgain) {
   EXPECT_THAT(node.offered(), ElementsAre("GPU-1::0", "GPU-1::1"));
 }
 
-TEST(MigBesideMps, ASupervisorThatDoesNotLetGoIsNamedAndNothingIsChanged) {
+TEST(MigNeighboursMps, ASupervisorThatDoesNotLetGoIsNamedAndNothingIsChanged) {
   Shared node;
   node.quiet_trouble = "the supervisor does not let go";
   node.wish("first");
@@ -144,7 +144,7 @@ TEST(MigBesideMps, ASupervisorThatDoesNotLetGoIsNamedAndNothingIsChanged) {
   EXPECT_THAT(node.offered(), SizeIs(4));
 }
 
-TEST(MigBesideMps, APodThatStaysIsNamedWithTheReason) {
+TEST(MigNeighboursMps, APodThatStaysIsNamedWithTheReason) {
   Shared node;
   node.hold("on-1", "GPU-1::1");
   node.wish("first");
@@ -154,7 +154,7 @@ TEST(MigBesideMps, APodThatStaysIsNamedWithTheReason) {
   EXPECT_THAT(node.asked, IsEmpty());
 }
 
-TEST(MigBesideMps, AnAgentThatComesBackKnowsWhatSharesADaemon) {
+TEST(MigNeighboursMps, AnAgentThatComesBackKnowsWhatSharesADaemon) {
   Shared node;
   node.hold("on-1", "GPU-1::1");
   node.controller = [](MigNode& self) {

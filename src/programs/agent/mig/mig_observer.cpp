@@ -68,7 +68,7 @@ void MigObserver::look_at_change(const MigProgress& progress, const MigLeaving& 
         set_by_others(left, layouts_of(read_states(ports_.control, left)), view.machine());
   }
   if (journal.phase == Phase::kVerifying) {
-    facts.verified = verify(journal, leaving.beside, view, ports_.holders.kubelet);
+    facts.verified = verify(journal, leaving.neighbours, view, ports_.holders.kubelet);
   }
   if (journal.phase == Phase::kDraining) look_at_clients(facts);
   if (!asks_for_holders(progress)) return;
@@ -76,7 +76,7 @@ void MigObserver::look_at_change(const MigProgress& progress, const MigLeaving& 
   // First that no more is given out, then who holds some: the other way round, one could slip by.
   facts.withheld = drains(progress) && holders_.are_withheld(devices);
   facts.holders = holders_.of(devices, MigHolders::kAge);
-  facts.beside = describe(leaving.beside);
+  facts.neighbours = describe(leaving.neighbours);
   note_pods(journal, facts.holders, leaving, view);
 }
 

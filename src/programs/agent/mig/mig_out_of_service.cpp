@@ -20,14 +20,14 @@ std::optional<mig::Layout> awaited_in(const mig::Journal& journal) {
 
 void MigOutOfService::begin(const mig::Journal& journal, const MigStates& states,
                             const MigView& view) {
-  leaving_ = {.standing = changing(journal, states), .beside = {}};
-  look_beside(journal, view);
+  leaving_ = {.standing = changing(journal, states), .neighbours = {}};
+  find_neighbours(journal, view);
 }
 
-void MigOutOfService::look_beside(const mig::Journal& journal, const MigView& view) {
-  leaving_.beside = beside(journal, view.machine(), view.state.config);
-  leaving_.standing.beside = leaving_.beside.gpus;
-  leaving_.standing.mps = leaving_.beside.resources;
+void MigOutOfService::find_neighbours(const mig::Journal& journal, const MigView& view) {
+  leaving_.neighbours = neighbours(journal, view.machine(), view.state.config);
+  leaving_.standing.neighbours = leaving_.neighbours.gpus;
+  leaving_.standing.mps = leaving_.neighbours.resources;
 }
 
 // Before begin() all of a GPU is withheld: at the start of an agent, before the hardware is read.
@@ -60,7 +60,7 @@ MigStanding MigOutOfService::standing(const gpu::Machine& machine) const {
     if (gpu != nullptr && shows(*gpu, layout)) standing.changing.erase(uuid.value);
   }
   // From here on it is the control daemon that is waited for.
-  if (standing.changing.empty()) standing.beside.clear();
+  if (standing.changing.empty()) standing.neighbours.clear();
   return standing;
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "agent/loop/state.h"
-#include "agent/mig/mig_beside.h"
+#include "agent/mig/mig_neighbours.h"
 #include "agent/mig/mig_service.h"
 #include "agent/mig/mig_view.h"
 #include "gpu/machine.h"
@@ -19,7 +19,7 @@ namespace tranche::agent {
 // What leaves service for a change, and stays away until the change is over.
 struct MigLeaving {
   MigStanding standing;
-  MigBeside beside;  // standing.beside and standing.mps are of it
+  MigNeighbours neighbours;  // standing.neighbours and standing.mps are of it
 };
 
 class MigOutOfService {
@@ -27,7 +27,7 @@ class MigOutOfService {
   // A change begins, or one of an earlier agent is taken up. `states`: of its GPUs.
   void begin(const mig::Journal& journal, const MigStates& states, const MigView& view);
   // While Pods are drained the configuration may change, and with it who shares a control daemon.
-  void look_beside(const mig::Journal& journal, const MigView& view);
+  void find_neighbours(const mig::Journal& journal, const MigView& view);
   // The change is over.
   void end() { leaving_ = {}; }
 

@@ -50,7 +50,7 @@ TEST(MigOutOfService, WhileTheControllerIsAskedAllStaysInService) {
   service.begin(journal(Phase::kAsking), {}, view());
   EXPECT_FALSE(service.serve(journal(Phase::kAsking)));
   EXPECT_EQ(service.standing({}), MigStanding());
-  EXPECT_THAT(service.leaving().standing.beside, ElementsAre(Key("GPU-2"))) << "it will leave";
+  EXPECT_THAT(service.leaving().standing.neighbours, ElementsAre(Key("GPU-2"))) << "it will leave";
 }
 
 TEST(MigOutOfService, WhatTheDriverListsIsInServiceAgainWhenTheChangeIsVerified) {
@@ -62,9 +62,9 @@ TEST(MigOutOfService, WhatTheDriverListsIsInServiceAgainWhenTheChangeIsVerified)
   EXPECT_THAT(service.standing(after).changing, ElementsAre(Key(kGpu.value))) << "not before";
   EXPECT_TRUE(service.serve(journal(Phase::kVerifying)));
   EXPECT_THAT(service.standing(now.machine()).changing, ElementsAre(Key(kGpu.value)));
-  EXPECT_THAT(service.standing(now.machine()).beside, ElementsAre(Key("GPU-2")));
+  EXPECT_THAT(service.standing(now.machine()).neighbours, ElementsAre(Key("GPU-2")));
   EXPECT_THAT(service.standing(after).changing, IsEmpty());
-  EXPECT_THAT(service.standing(after).beside, IsEmpty());
+  EXPECT_THAT(service.standing(after).neighbours, IsEmpty());
 }
 
 TEST(MigOutOfService, AfterAnUndoTheOldLayoutIsAwaited) {
@@ -85,9 +85,9 @@ TEST(MigOutOfService, TheConfigurationMayChangeWhileItDrainsAndTheEndOfTheChange
   service.begin(journal(Phase::kDraining), {}, now);
   service.serve(journal(Phase::kDraining));
   now.state.config.sharing = {};
-  service.look_beside(journal(Phase::kDraining), now);
+  service.find_neighbours(journal(Phase::kDraining), now);
   EXPECT_TRUE(service.serve(journal(Phase::kDraining)));
-  EXPECT_THAT(service.standing({}).beside, IsEmpty());
+  EXPECT_THAT(service.standing({}).neighbours, IsEmpty());
   service.end();
   EXPECT_TRUE(service.serve(std::nullopt));
   EXPECT_EQ(service.standing({}), MigStanding());

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "agent/hardware/leaving.h"
-#include "agent/mig/mig_beside.h"
 #include "agent/mig/mig_kept.h"
+#include "agent/mig/mig_neighbours.h"
 #include "base/fs.h"
 #include "offer/make_offer.h"
 
@@ -200,7 +200,7 @@ std::optional<std::vector<cluster::ObjectKey>> MigPlanner::holders_of(const MigP
   journal.from = plan.from;
   journal.to = plan.to;
   auto standing = changing(journal, read_states(ports_.control, journal.to));
-  standing.beside = beside(journal, view.machine(), view.state.config).gpus;
+  standing.neighbours = neighbours(journal, view.machine(), view.state.config).gpus;
   return ports_.holders.of(leaving_devices(standing, view.machine()), MigHolders::kAge);
 }
 

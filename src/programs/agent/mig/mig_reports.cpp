@@ -95,7 +95,7 @@ void MigAnnouncer::announce(const MigFacts& facts, const mig::Journal& journal,
   if (facts.holders && !facts.holders->empty()) {
     note += fmt::format("; Pods that hold it: {}", describe_pods(*facts.holders));
   }
-  if (!facts.beside.empty()) note += "; " + facts.beside;
+  if (!facts.neighbours.empty()) note += "; " + facts.neighbours;
   ports_.log.info(note);
   ports_.tell({.warning = false,
                .reason = cluster::reason::kMigChangeAnnounced,

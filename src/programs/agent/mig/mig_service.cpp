@@ -58,7 +58,7 @@ MigStanding changing(const mig::Journal& journal, const MigStates& states) {
 
 offer::Offer withhold_what_changes(const State& state, offer::Offer offer) {
   const auto& mig = state.get<MigStanding>();
-  if ((mig.changing.empty() && mig.beside.empty()) || !state.machine) return offer;
+  if ((mig.changing.empty() && mig.neighbours.empty()) || !state.machine) return offer;
   const auto devices = leaving_devices(mig, *state.machine);
   for (auto& resource : offer.resources) {
     for (auto& tranche : resource.tranches) {

@@ -2,7 +2,7 @@
 // Which devices leave service while a layout is changed. The rule is the same for who hands them
 // out (they are withheld) and for who waits until nobody holds them: of the GPUs that change,
 // everything but the GPU instances that the old layout and the new one have in common; and the GPUs
-// that share an MPS control daemon with them (agent/mig/mig_beside.h).
+// that share an MPS control daemon with them (agent/mig/mig_neighbours.h).
 
 #include <map>
 #include <set>

@@ -34,9 +34,9 @@ Result<void> verify_devices(const mig::Layout& layouts, const MigView& view) {
 
 // A supervisor that comes back starts the daemons, so it is waited for as a kubelet that is away
 // is.
-Result<void> verify_mps(const MigBeside& beside, const State& state) {
+Result<void> verify_mps(const MigNeighbours& neighbours, const State& state) {
   const auto& standings = state.get<MpsStandings>();
-  for (const auto& resource : beside.served_after) {
+  for (const auto& resource : neighbours.served_after) {
     const auto found = standings.find({resource});
     if (found == standings.end() || found->second.trouble.empty()) continue;
     return fail(Code::kUnavailable,
@@ -48,13 +48,13 @@ Result<void> verify_mps(const MigBeside& beside, const State& state) {
 
 // Resources without a device of these GPUs, and not served by a daemon that ended for them, are no
 // matter of the change.
-Result<void> verify_offered(const mig::Layout& layouts, const MigBeside& beside,
+Result<void> verify_offered(const mig::Layout& layouts, const MigNeighbours& neighbours,
                             const offer::Offer& offer,
                             const cluster::AllocatableDevices& kubelets) {
   for (const auto& [name, served] : compare(ids_of(offer), kubelets)) {
     const auto* resource = offer.find({name});
     if (resource == nullptr || served.served == Served::kOurs) continue;
-    if (!is_on(*resource, layouts) && !beside.resources.contains(name)) continue;
+    if (!is_on(*resource, layouts) && !neighbours.resources.contains(name)) continue;
     return fail(Code::kFailedPrecondition,
                 fmt::format("kubelet offers {} of {}, not the {} that there are", served.ids.size(),
                             name, served.ours));
@@ -64,12 +64,12 @@ Result<void> verify_offered(const mig::Layout& layouts, const MigBeside& beside,
 
 }  // namespace
 
-Result<void> verify(const mig::Journal& journal, const MigBeside& beside, const MigView& view,
-                    cluster::PodResources& kubelet) {
+Result<void> verify(const mig::Journal& journal, const MigNeighbours& neighbours,
+                    const MigView& view, cluster::PodResources& kubelet) {
   TRY(verify_devices(journal.to, view));
-  TRY(verify_mps(beside, view.state));
+  TRY(verify_mps(neighbours, view.state));
   const auto given = kubelet.allocatable();
-  if (given) return verify_offered(journal.to, beside, *view.offer, *given);
+  if (given) return verify_offered(journal.to, neighbours, *view.offer, *given);
   // A kubelet that is too old to answer this is believed to have taken the list.
   if (given.error().code == Code::kFailedPrecondition) return {};
   return fail(Code::kUnavailable, given.error().what, given.error().hint);

@@ -2,7 +2,7 @@
 // Whether the new layout is in service: the driver lists its devices, the loop advertises them, MPS
 // serves again, and kubelet offers what the agent offers.
 
-#include "agent/mig/mig_beside.h"
+#include "agent/mig/mig_neighbours.h"
 #include "agent/mig/mig_view.h"
 #include "base/result.h"
 #include "cluster/pod_resources.h"
@@ -12,7 +12,7 @@ namespace tranche::agent {
 
 // Errors: kFailedPrecondition says what is not in service; kUnavailable what has to come back
 // first (kubelet, a control daemon). Asks kubelet when everything else is in service.
-Result<void> verify(const mig::Journal& journal, const MigBeside& beside, const MigView& view,
-                    cluster::PodResources& kubelet);
+Result<void> verify(const mig::Journal& journal, const MigNeighbours& neighbours,
+                    const MigView& view, cluster::PodResources& kubelet);
 
 }  // namespace tranche::agent

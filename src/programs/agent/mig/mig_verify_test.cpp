@@ -26,14 +26,14 @@ struct Verified : MigNode {
   }
   // "": it is verified.
   std::string trouble(Code code) {
-    const auto result = verify(journal, beside, seen, kubelet);
+    const auto result = verify(journal, neighbours, seen, kubelet);
     if (result) return "";
     EXPECT_EQ(result.error().code, code) << result.error().what;
     return result.error().what;
   }
 
   mig::Journal journal;
-  MigBeside beside;
+  MigNeighbours neighbours;
   MigView seen;
 };
 
@@ -58,7 +58,7 @@ TEST(MigVerify, WhatTheLoopStillWithholdsIsNotInService) {
 
 TEST(MigVerify, AControlDaemonThatDoesNotServeIsWaitedFor) {
   Verified node;
-  node.beside.served_after = {"nvidia.com/gpu"};
+  node.neighbours.served_after = {"nvidia.com/gpu"};
   EXPECT_EQ(node.trouble(Code::kUnavailable), "") << "nobody says that it does not serve";
   node.seen.state.edit<MpsStandings>()[{"nvidia.com/gpu"}].trouble = "it is away";
   EXPECT_EQ(node.trouble(Code::kUnavailable),
@@ -85,7 +85,7 @@ TEST(MigVerify, AResourceOfOtherGpusIsNotLookedAt) {
   node.seen.offer = std::make_shared<const offer::Offer>(other);
   node.kubelet.listed.clear();
   EXPECT_EQ(node.trouble(Code::kFailedPrecondition), "");
-  node.beside.resources = {other.resources[0].name.value};
+  node.neighbours.resources = {other.resources[0].name.value};
   EXPECT_THAT(node.trouble(Code::kFailedPrecondition), HasSubstr("kubelet offers 0 of"));
 }
 

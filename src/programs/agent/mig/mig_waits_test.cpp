@@ -136,7 +136,7 @@ TEST(MigWaits, AfterAFailedChangeTheModeThatARebootBringsIsNotTurnedBack) {
   EXPECT_EQ(node.changes(), 0);
 }
 
-TEST(MigWaits, BesideALayoutInForceItIsDriftBeforeTheRebootAndAfterIt) {
+TEST(MigWaits, WithALayoutInForceItIsDriftBeforeTheRebootAndAfterIt) {
   Ampere node;
   node.wish("all-disabled");
   EXPECT_EQ(node.settle(), "success");

@@ -71,7 +71,7 @@ TEST_F(NodeTurnTest, TheNextPodOfTheSameReleaseWaitsWithoutAnEvent) {
   EXPECT_TRUE(told_.empty());
 }
 
-TEST_F(NodeTurnTest, OnlyAnAgentBesideItsOwnReleaseOrAnOldOneIsReady) {
+TEST_F(NodeTurnTest, OnlyAnAgentNextToItsOwnReleaseOrAnOldOneIsReady) {
   auto first = await("a/gpu", 1);
   await("a/gpu", 2);
   EXPECT_TRUE(was_ready_) << "the other one listens nowhere: it is of a version before";

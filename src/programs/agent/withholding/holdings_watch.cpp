@@ -54,10 +54,10 @@ void HoldingsWatch::run(const std::stop_token& stop) {
       turns_ = 0;
       start_anew();
     }
-    if (withholds || parts_.book.has_unheard()) {
+    if (withholds || parts_.book.has_unnamed()) {
       turn(withholds);
     } else {
-      hear_others(counts);
+      apply_others(counts);
     }
   }
 }
@@ -74,28 +74,28 @@ void HoldingsWatch::start_anew() {
 }
 
 void HoldingsWatch::turn(bool withholds) {
-  const auto heard = ask();
-  const bool unclear = heard && heard->unclear;
-  const bool changed = heard && (heard->came || (withholds && heard->changed));
+  const auto changes = ask();
+  const bool unclear = changes && changes->unclear;
+  const bool changed = changes && (changes->came || (withholds && changes->changed));
   if (changed || (unclear && !was_unclear_)) start_anew();
   was_unclear_ = unclear;
   if (unclear && withholds) renew();
-  if (ends_asking(heard && !unclear) || changed) parts_.look_again();
+  if (ends_asking(changes && !unclear) || changed) parts_.look_again();
 }
 
-void HoldingsWatch::hear_others(bool counts) {
+void HoldingsWatch::apply_others(bool counts) {
   auto last = parts_.answers.last();
-  if (last != nullptr && last != heard_) {
-    heard_ = std::move(last);
-    parts_.book.hear(*heard_);
+  if (last != nullptr && last != applied_) {
+    applied_ = std::move(last);
+    parts_.book.apply(*applied_);
   }
   // Answers that others entered count, too.
-  const auto heard = parts_.book.take_heard();
-  if (heard.came || (counts && heard.changed)) parts_.look_again();
+  const auto changes = parts_.book.take_changes();
+  if (changes.came || (counts && changes.changed)) parts_.look_again();
 }
 
 // nullopt: kubelet does not answer.
-std::optional<Book::Heard> HoldingsWatch::ask() {
+std::optional<Book::Changes> HoldingsWatch::ask() {
   // Asked after the change, or the grant, for which it is asked.
   auto answer = parts_.answers.get(HolderAnswers::kNow);
   if (!answer) {
@@ -109,9 +109,9 @@ std::optional<Book::Heard> HoldingsWatch::ask() {
     return std::nullopt;
   }
   said_.forget("list");
-  heard_ = *std::move(answer);
-  parts_.book.hear(*heard_);
-  return parts_.book.take_heard();
+  applied_ = *std::move(answer);
+  parts_.book.apply(*applied_);
+  return parts_.book.take_changes();
 }
 
 // True: from now on it is reported what is withheld. `clear`: kubelet has named who holds it.

@@ -54,8 +54,8 @@ class HoldingsWatch {
   std::chrono::milliseconds pause();
   void start_anew();
   void turn(bool withholds);
-  void hear_others(bool counts);
-  std::optional<Book::Heard> ask();
+  void apply_others(bool counts);
+  std::optional<Book::Changes> ask();
   bool ends_asking(bool clear);
   void renew();
 
@@ -67,11 +67,11 @@ class HoldingsWatch {
   bool news_ = false;   // there is more in it than in the turn that began last
   bool asked_ = false;  // kubelet has told of all of it, or does not
   // The members below are of the thread.
-  HolderAnswers::Answer heard_;  // the last answer in the book; null: none
-  Backoff quick_;                // between turns, from a change on
-  Backoff renewing_;             // between two requests to write the checkpoint
+  HolderAnswers::Answer applied_;  // the last answer in the book; null: none
+  Backoff quick_;                  // between turns, from a change on
+  Backoff renewing_;               // between two requests to write the checkpoint
   std::chrono::steady_clock::time_point renew_at_{};
-  bool was_unclear_ = false;  // Book::Heard::unclear of the turn before
+  bool was_unclear_ = false;  // Book::Changes::unclear of the turn before
   int turns_ = 0;             // since the last news
   SaidOnce said_;
   std::jthread thread_;  // last: it uses the others

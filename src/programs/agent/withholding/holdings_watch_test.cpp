@@ -86,7 +86,7 @@ TEST_F(HoldingsWatchTest, DoesNotAskWhileNothingIsWithheldAndKubeletHasNamedAll)
   EXPECT_EQ(before, 0);
   ASSERT_TRUE(book_.reserve(young));
   book_.commit(young);
-  EXPECT_TRUE(eventually([&] { return !book_.has_unheard(); })) << "a new grant is looked for";
+  EXPECT_TRUE(eventually([&] { return !book_.has_unnamed(); })) << "a new grant is looked for";
   EXPECT_EQ(looks_, 0) << "and concerns nobody";
 }
 

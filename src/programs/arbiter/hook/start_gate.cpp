@@ -29,14 +29,14 @@ bool is_root(int socket) {
 
 Result<std::unique_ptr<StartGate>> StartGate::open(const ExtensionContext& context) {
   ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(context.tenants / kStartSocket, 0600));
-  ASSIGN_OR_RETURN(auto worker, process::Worker::start(context.poller));
-  std::unique_ptr<StartGate> gate(new StartGate(std::move(worker), std::move(listener), context));
+  ASSIGN_OR_RETURN(auto thread, process::TaskThread::start(context.poller));
+  std::unique_ptr<StartGate> gate(new StartGate(std::move(thread), std::move(listener), context));
   TRY(context.poller.add(gate->listener_.fd(), [g = gate.get()] { g->accept_all(); }));
   gate->remember(context.before);
   return gate;
 }
 
-StartGate::StartGate(std::unique_ptr<process::Worker> worker, tenant::Listener listener,
+StartGate::StartGate(std::unique_ptr<process::TaskThread> thread, tenant::Listener listener,
                      const ExtensionContext& context)
     : tenants_(context.tenants),
       host_(context.host),
@@ -46,7 +46,7 @@ StartGate::StartGate(std::unique_ptr<process::Worker> worker, tenant::Listener l
       log_(context.log),
       extensions_(context.extensions),
       sessions_(context.sessions),
-      worker_(std::move(worker)) {}
+      thread_(std::move(thread)) {}
 
 StartGate::~StartGate() {
   poller_.remove(listener_.fd());
@@ -95,8 +95,8 @@ void StartGate::take(int fd, Asker& asker, std::string_view packet) {
 }
 
 void StartGate::note_preload(int fd, const Asker& asker) {
-  worker_->ask([this, fd, id = asker.process->id(), notice = *asker.notice,
-                host = host_]() -> process::Worker::Done {
+  thread_->post([this, fd, id = asker.process->id(), notice = *asker.notice,
+                 host = host_]() -> process::TaskThread::Done {
     const auto facts = host::read_process(host, id.pid);
     // nullopt: it has ended.
     std::optional<std::string> cgroup;

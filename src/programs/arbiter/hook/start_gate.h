@@ -27,7 +27,7 @@
 #include "limit/arbiter_status.h"
 #include "limit/start_message.h"
 #include "process/poller.h"
-#include "process/worker.h"
+#include "process/task_thread.h"
 #include "tenant/process.h"
 #include "tenant/socket.h"
 
@@ -74,7 +74,7 @@ class StartGate final : public Extension {
     bool told = false;                           // it has been logged
   };
 
-  StartGate(std::unique_ptr<process::Worker> worker, tenant::Listener listener,
+  StartGate(std::unique_ptr<process::TaskThread> thread, tenant::Listener listener,
             const ExtensionContext& context);
   void remember(const limit::ArbiterStatus& before);
   void accept_all();
@@ -98,7 +98,7 @@ class StartGate final : public Extension {
   std::function<Sessions()> sessions_;
   std::map<int, Asker> askers_;  // by descriptor
   std::map<Key, Sight> sights_;
-  std::unique_ptr<process::Worker> worker_;  // last: its thread ends first
+  std::unique_ptr<process::TaskThread> thread_;  // last: its thread ends first
 };
 
 }  // namespace tranche::arbiter

@@ -27,13 +27,14 @@ TenantSession* session_of(const Sessions& sessions, const std::string& tenant) {
 
 Result<std::unique_ptr<KernelLimits>> KernelLimits::open(std::shared_ptr<MemoryLimiter> limiter,
                                                          const ExtensionContext& context) {
-  ASSIGN_OR_RETURN(auto finder, process::Worker::start(context.poller));
+  ASSIGN_OR_RETURN(auto finder, process::TaskThread::start(context.poller));
   return std::unique_ptr<KernelLimits>(
       new KernelLimits(std::move(limiter), std::move(finder), context));
 }
 
 KernelLimits::KernelLimits(std::shared_ptr<MemoryLimiter> limiter,
-                           std::unique_ptr<process::Worker> finder, const ExtensionContext& context)
+                           std::unique_ptr<process::TaskThread> finder,
+                           const ExtensionContext& context)
     : limiter_(std::move(limiter)),
       cgroup_root_(context.cgroup_root),
       host_(context.host),
@@ -93,7 +94,7 @@ KernelLimits::Process& KernelLimits::know(const TenantSession& session,
 void KernelLimits::find(const Key& key, Process& process) {
   if (process.asked) return;
   process.asked = true;
-  finder_->ask([this, key, host = host_, root = cgroup_root_]() -> process::Worker::Done {
+  finder_->post([this, key, host = host_, root = cgroup_root_]() -> process::TaskThread::Done {
     auto cgroup =
         host::is_cgroup_v2(root)
             ? host::find_container_cgroup(host, root, key.pid, key.start_time)

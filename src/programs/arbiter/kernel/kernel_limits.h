@@ -34,7 +34,7 @@
 #include "base/log.h"
 #include "limit/arbiter_status.h"
 #include "process/poller.h"
-#include "process/worker.h"
+#include "process/task_thread.h"
 
 namespace tranche::arbiter {
 
@@ -91,7 +91,7 @@ class KernelLimits final : public Extension {
   };
   using Reading = Result<CgroupMemory>;
 
-  KernelLimits(std::shared_ptr<MemoryLimiter> limiter, std::unique_ptr<process::Worker> finder,
+  KernelLimits(std::shared_ptr<MemoryLimiter> limiter, std::unique_ptr<process::TaskThread> finder,
                const ExtensionContext& context);
   Process& know(const TenantSession& session, const tenant::ProcessId& id);
   void find(const Key& key, Process& process);
@@ -104,7 +104,7 @@ class KernelLimits final : public Extension {
                 const Reading& kept);
   void check(const Place& place, Limit& limit);
   void checked(const Place& place, const Reading& holds);
-  process::Worker* asker_of(const std::string& uuid, Limit& limit);
+  process::TaskThread* asker_of(const std::string& uuid, Limit& limit);
   void settle();
   std::string failure_of(const TenantSession& session, const std::string& uuid) const;
   void note(const TenantSession& session, const std::string& uuid, const std::string& failure);
@@ -123,8 +123,8 @@ class KernelLimits final : public Extension {
   // Failures that were logged, by tenant and GPU.
   std::map<std::pair<std::string, std::string>, std::string> failures_;
   // Last, so that their threads end before the other members are destroyed.
-  std::unique_ptr<process::Worker> finder_;
-  std::map<std::string, std::unique_ptr<process::Worker>> askers_;  // by GPU
+  std::unique_ptr<process::TaskThread> finder_;
+  std::map<std::string, std::unique_ptr<process::TaskThread>> askers_;  // by GPU
 };
 
 }  // namespace tranche::arbiter

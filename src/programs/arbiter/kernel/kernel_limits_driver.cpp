@@ -8,10 +8,10 @@ namespace tranche::arbiter {
 
 // The thread that calls the driver about a GPU. nullptr: it cannot be started, and `limit` has the
 // error.
-process::Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
+process::TaskThread* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
   auto& asker = askers_[uuid];
   if (asker != nullptr) return asker.get();
-  auto started = process::Worker::start(poller_);
+  auto started = process::TaskThread::start(poller_);
   if (!started) {
     limit.settled = true;
     limit.failure = started.error().message();
@@ -24,10 +24,11 @@ process::Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
 
 void KernelLimits::ask(const Place& place, Limit& limit) {
   if (limit.asked) return;  // answered() will ask for the value wanted by then
-  process::Worker* asker = asker_of(place.second, limit);
+  process::TaskThread* asker = asker_of(place.second, limit);
   if (asker == nullptr) return;
   limit.asked = true;
-  asker->ask([this, place, bytes = limit.wanted, &limiter = *limiter_]() -> process::Worker::Done {
+  asker->post([this, place, bytes = limit.wanted,
+               &limiter = *limiter_]() -> process::TaskThread::Done {
     const auto hard = bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
     const auto done = limiter.set(place.second, place.first, hard);
     // Read back, because the driver may have rounded it.
@@ -58,10 +59,10 @@ void KernelLimits::answered(const Place& place, std::optional<std::uint64_t> byt
 // Reads whether the limit that was set still holds.
 void KernelLimits::check(const Place& place, Limit& limit) {
   if (limit.asked || !limit.settled || !limit.wanted) return;
-  process::Worker* asker = asker_of(place.second, limit);
+  process::TaskThread* asker = asker_of(place.second, limit);
   if (asker == nullptr) return;
   limit.asked = true;
-  asker->ask([this, place, &limiter = *limiter_]() -> process::Worker::Done {
+  asker->post([this, place, &limiter = *limiter_]() -> process::TaskThread::Done {
     return
         [this, place, holds = limiter.read(place.second, place.first)] { checked(place, holds); };
   });

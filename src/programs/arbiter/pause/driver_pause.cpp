@@ -15,9 +15,9 @@ constexpr const char* kLetGo = "a GPU of this node is to be reset: NVML is let g
 
 Result<std::unique_ptr<Extension>> DriverPauses::open(std::shared_ptr<nvml::Connection> driver,
                                                       const ExtensionContext& context) {
-  ASSIGN_OR_RETURN(auto worker, process::Worker::start(context.poller));
+  ASSIGN_OR_RETURN(auto thread, process::TaskThread::start(context.poller));
   std::unique_ptr<DriverPauses> pauses(
-      new DriverPauses(std::move(driver), context, std::move(worker)));
+      new DriverPauses(std::move(driver), context, std::move(thread)));
   // No session has begun, so this returns at once.
   pauses->paused(pauses->driver_->let_go(Meanwhile::kRefuse));
   pauses->begin();
@@ -26,11 +26,12 @@ Result<std::unique_ptr<Extension>> DriverPauses::open(std::shared_ptr<nvml::Conn
 }
 
 DriverPauses::DriverPauses(std::shared_ptr<nvml::Connection> driver,
-                           const ExtensionContext& context, std::unique_ptr<process::Worker> worker)
+                           const ExtensionContext& context,
+                           std::unique_ptr<process::TaskThread> thread)
     : driver_(std::move(driver)),
       log_(context.log),
       user_(context.tenants / process::kDriverLock),
-      worker_(std::move(worker)) {}
+      thread_(std::move(thread)) {}
 
 void DriverPauses::look() {
   if (pause_) {
@@ -51,7 +52,7 @@ void DriverPauses::begin() {
 // NVML's end may take long, so it is waited for on another thread.
 void DriverPauses::let_go() {
   letting_go_ = true;
-  worker_->ask([this, driver = driver_]() -> process::Worker::Done {
+  thread_->post([this, driver = driver_]() -> process::TaskThread::Done {
     return [this, pause = driver->let_go(Meanwhile::kRefuse)] { paused(pause); };
   });
 }

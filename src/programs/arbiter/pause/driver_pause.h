@@ -10,7 +10,7 @@
 #include "arbiter/extension.h"
 #include "nvml/connection.h"
 #include "process/driver_lock.h"
-#include "process/worker.h"
+#include "process/task_thread.h"
 
 namespace tranche::arbiter {
 
@@ -25,7 +25,7 @@ class DriverPauses final : public Extension {
 
  private:
   DriverPauses(std::shared_ptr<nvml::Connection> driver, const ExtensionContext& context,
-               std::unique_ptr<process::Worker> worker);
+               std::unique_ptr<process::TaskThread> thread);
   void begin();
   void let_go();
   void paused(Result<std::shared_ptr<void>> pause);
@@ -38,7 +38,7 @@ class DriverPauses final : public Extension {
   bool letting_go_ = false;
   // The driver is released for as long as this is held. It may be a null pointer with a deleter.
   std::optional<std::shared_ptr<void>> pause_;
-  std::unique_ptr<process::Worker> worker_;  // last: it ends first
+  std::unique_ptr<process::TaskThread> thread_;  // last: it ends first
 };
 
 }  // namespace tranche::arbiter

@@ -1,4 +1,4 @@
-#include "agent/mig/mig_beside.h"
+#include "agent/mig/mig_neighbours.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,13 +53,13 @@ gpu::Machine with_layouts(gpu::Machine machine, const mig::Layout& layouts) {
   return machine;
 }
 
-MigBeside beside(const mig::Journal& journal, const gpu::Machine& machine,
-                 const config::Config& config) {
+MigNeighbours neighbours(const mig::Journal& journal, const gpu::Machine& machine,
+                         const config::Config& config) {
   const auto before = daemons_of(with_layouts(machine, journal.from), config);
   const auto after = daemons_of(with_layouts(machine, journal.to), config);
   auto all = before;
   for (const auto& [resource, gpus] : after) all[resource].insert(gpus.begin(), gpus.end());
-  MigBeside found;
+  MigNeighbours found;
   for (const auto& [resource, gpus] : all) {
     Gpus change;
     Gpus stay;
@@ -75,10 +75,10 @@ MigBeside beside(const mig::Journal& journal, const gpu::Machine& machine,
   return found;
 }
 
-std::string describe(const MigBeside& beside) {
-  if (beside.gpus.empty()) return {};
+std::string describe(const MigNeighbours& neighbours) {
+  if (neighbours.gpus.empty()) return {};
   return fmt::format("all of {} leaves service, for one MPS control daemon serves its GPUs",
-                     fmt::join(beside.resources, ", "));
+                     fmt::join(neighbours.resources, ", "));
 }
 
 }  // namespace tranche::agent

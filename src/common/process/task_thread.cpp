@@ -1,4 +1,4 @@
-#include "process/worker.h"
+#include "process/task_thread.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,30 +8,30 @@
 
 namespace tranche::process {
 
-Result<std::unique_ptr<Worker>> Worker::start(Poller& poller) {
+Result<std::unique_ptr<TaskThread>> TaskThread::start(Poller& poller) {
   Descriptor ready(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!ready.is_open()) return std::unexpected(errno_error(errno, "eventfd"));
-  std::unique_ptr<Worker> worker(new Worker(poller, std::move(ready)));
-  TRY(poller.add(worker->ready_.get(), [w = worker.get()] { w->take(); }));
-  return worker;
+  std::unique_ptr<TaskThread> thread(new TaskThread(poller, std::move(ready)));
+  TRY(poller.add(thread->ready_.get(), [t = thread.get()] { t->take_results(); }));
+  return thread;
 }
 
-Worker::Worker(Poller& poller, Descriptor ready)
+TaskThread::TaskThread(Poller& poller, Descriptor ready)
     : poller_(poller),
       ready_(std::move(ready)),
-      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-Worker::~Worker() { poller_.remove(ready_.get()); }
+TaskThread::~TaskThread() { poller_.remove(ready_.get()); }
 
-void Worker::ask(Work work) {
+void TaskThread::post(Task task) {
   {
     const std::scoped_lock lock(mutex_);
-    waiting_.push_back(std::move(work));
+    waiting_.push_back(std::move(task));
   }
-  asked_.notify_one();
+  posted_.notify_one();
 }
 
-void Worker::take() {
+void TaskThread::take_results() {
   std::uint64_t count = 0;
   (void)!::read(ready_.get(), &count, sizeof(count));
   std::deque<Done> done;
@@ -42,15 +42,15 @@ void Worker::take() {
   for (const Done& one : done) one();
 }
 
-void Worker::work(const std::stop_token& stop) {
+void TaskThread::run(const std::stop_token& stop) {
   while (true) {
     std::unique_lock lock(mutex_);
-    if (!asked_.wait(lock, stop, [this] { return !waiting_.empty(); })) return;
+    if (!posted_.wait(lock, stop, [this] { return !waiting_.empty(); })) return;
     if (stop.stop_requested()) return;
-    const Work next = std::move(waiting_.front());
+    const Task task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    Done done = next();
+    Done done = task();
     lock.lock();
     done_.push_back(std::move(done));
     const std::uint64_t one = 1;

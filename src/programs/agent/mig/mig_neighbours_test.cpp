@@ -1,11 +1,11 @@
-#include "agent/mig/mig_beside.h"
+#include "agent/mig/mig_neighbours.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gpu/mig_tables.h"
 
-namespace tranche::agent::mig_beside_test {
+namespace tranche::agent::mig_neighbours_test {
 namespace {
 
 using testing::ElementsAre;
@@ -53,8 +53,8 @@ mig::Journal journal(std::vector<int> gpus, bool on) {
   return journal;
 }
 
-TEST(Beside, GpusOfOneDaemonLeaveServiceTogetherAndAreToldWhy) {
-  const auto found = beside(journal({0}, true), machine_of(3), by_mps({entry({})}));
+TEST(MigNeighbours, GpusOfOneDaemonLeaveServiceTogetherAndAreToldWhy) {
+  const auto found = neighbours(journal({0}, true), machine_of(3), by_mps({entry({})}));
   EXPECT_THAT(
       found.gpus,
       ElementsAre(Pair("GPU-1", "shares the MPS control daemon of nvidia.com/gpu with GPU 0"),
@@ -65,45 +65,45 @@ TEST(Beside, GpusOfOneDaemonLeaveServiceTogetherAndAreToldWhy) {
             "all of nvidia.com/gpu leaves service, for one MPS control daemon serves its GPUs");
 }
 
-TEST(Beside, AGpuThatComesToADaemonTakesItsOthersOutOfService) {
+TEST(MigNeighbours, AGpuThatComesToADaemonTakesItsOthersOutOfService) {
   const auto machine = with_layouts(machine_of(2), journal({0}, true).to);
-  const auto found = beside(journal({0}, false), machine, by_mps({entry({})}));
+  const auto found = neighbours(journal({0}, false), machine, by_mps({entry({})}));
   EXPECT_THAT(
       found.gpus,
       ElementsAre(Pair("GPU-1", "shares the MPS control daemon of nvidia.com/gpu with GPU 0")));
 }
 
-TEST(Beside, TheMachineMayBeOnTheWayAlready) {
+TEST(MigNeighbours, TheMachineMayBeOnTheWayAlready) {
   const auto change = journal({0}, true);
   const auto config = by_mps({entry({})});
-  EXPECT_EQ(beside(change, machine_of(2), config),
-            beside(change, with_layouts(machine_of(2), change.to), config));
+  EXPECT_EQ(neighbours(change, machine_of(2), config),
+            neighbours(change, with_layouts(machine_of(2), change.to), config));
 }
 
-TEST(Beside, DaemonsOfOtherGpusGoOnServing) {
+TEST(MigNeighbours, DaemonsOfOtherGpusGoOnServing) {
   const auto config = by_mps({entry({"0"}, "nvidia.com/a"), entry({"1", "2"}, "nvidia.com/b")});
-  const auto found = beside(journal({1}, true), machine_of(3), config);
+  const auto found = neighbours(journal({1}, true), machine_of(3), config);
   EXPECT_THAT(
       found.gpus,
       ElementsAre(Pair("GPU-2", "shares the MPS control daemon of nvidia.com/b with GPU 1")));
   EXPECT_THAT(found.resources, ElementsAre("nvidia.com/b"));
 }
 
-TEST(Beside, WhenAllGpusLeaveNoDaemonIsAwaited) {
-  const auto found = beside(journal({0, 1}, true), machine_of(2), by_mps({entry({})}));
+TEST(MigNeighbours, WhenAllGpusLeaveNoDaemonIsAwaited) {
+  const auto found = neighbours(journal({0, 1}, true), machine_of(2), by_mps({entry({})}));
   EXPECT_THAT(found.gpus, IsEmpty());
   EXPECT_THAT(found.resources, ElementsAre("nvidia.com/gpu"));
   EXPECT_THAT(found.served_after, IsEmpty());
 }
 
-TEST(Beside, WithoutMpsNobodyIs) {
-  EXPECT_EQ(beside(journal({0}, true), machine_of(2), {}), MigBeside());
+TEST(MigNeighbours, WithoutMpsNobodyIs) {
+  EXPECT_EQ(neighbours(journal({0}, true), machine_of(2), {}), MigNeighbours());
 }
 
-TEST(Beside, AGpuThatNobodySharesIsOnItsOwn) {
-  const auto found = beside(journal({1}, true), machine_of(2), by_mps({entry({"0"})}));
-  EXPECT_EQ(found, MigBeside());
+TEST(MigNeighbours, AGpuThatNobodySharesIsOnItsOwn) {
+  const auto found = neighbours(journal({1}, true), machine_of(2), by_mps({entry({"0"})}));
+  EXPECT_EQ(found, MigNeighbours());
 }
 
 }  // namespace
-}  // namespace tranche::agent::mig_beside_test
+}  // namespace tranche::agent::mig_neighbours_test

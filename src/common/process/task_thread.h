@@ -16,34 +16,34 @@
 
 namespace tranche::process {
 
-class Worker {
+class TaskThread {
  public:
   // Called by the loop.
   using Done = std::function<void()>;
   // Called on the worker's thread; must not refer to the loop's data.
-  using Work = std::function<Done()>;
+  using Task = std::function<Done()>;
 
   // `poller` must outlive the worker. kIo: no eventfd available.
-  static Result<std::unique_ptr<Worker>> start(Poller& poller);
+  static Result<std::unique_ptr<TaskThread>> start(Poller& poller);
   // Waits for the running work. Drops waiting work, and results that the loop has not
   // run.
-  ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  ~TaskThread();
+  TaskThread(const TaskThread&) = delete;
+  TaskThread& operator=(const TaskThread&) = delete;
 
-  void ask(Work work);
+  void post(Task task);
 
  private:
-  Worker(Poller& poller, Descriptor ready);
-  void take();
-  void work(const std::stop_token& stop);
+  TaskThread(Poller& poller, Descriptor ready);
+  void take_results();
+  void run(const std::stop_token& stop);
 
   Poller& poller_;
   Descriptor ready_;
   std::mutex mutex_;
-  std::condition_variable_any asked_;
+  std::condition_variable_any posted_;
   // Guarded by mutex_.
-  std::deque<Work> waiting_;
+  std::deque<Task> waiting_;
   std::deque<Done> done_;
   std::jthread thread_;  // last, because the thread uses all other members
 };

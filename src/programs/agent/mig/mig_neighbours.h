@@ -15,24 +15,24 @@
 
 namespace tranche::agent {
 
-struct MigBeside {
+struct MigNeighbours {
   // By UUID, and why: "shares the MPS control daemon of nvidia.com/gpu.shared with GPU 0".
   std::map<std::string, std::string> gpus;
   // Resources whose daemons end for the change, or begin after it.
   std::set<std::string> resources;
   // Those of `resources` whose daemon serves in the new layout.
   std::set<std::string> served_after;
-  bool operator==(const MigBeside&) const = default;
+  bool operator==(const MigNeighbours&) const = default;
 };
 
 // `machine`: with or without the change done; only what the journal names is taken from the
 // journal.
-MigBeside beside(const mig::Journal& journal, const gpu::Machine& machine,
-                 const config::Config& config);
+MigNeighbours neighbours(const mig::Journal& journal, const gpu::Machine& machine,
+                         const config::Config& config);
 
 // "all of nvidia.com/gpu.shared leaves service, for one MPS control daemon serves its GPUs"; empty
 // where nothing leaves service but what changes.
-std::string describe(const MigBeside& beside);
+std::string describe(const MigNeighbours& neighbours);
 
 // The machine as it is with these layouts.
 gpu::Machine with_layouts(gpu::Machine machine, const mig::Layout& layouts);
