@@ -1,6 +1,6 @@
 #pragma once
-// On which GPUs of this node MIG instances are made for claims: where that needs no reset, and
-// where nobody else cuts them (a layout that the Node's label names, or a person). Thread-safe.
+// The GPUs of this node on which MIG instances are made for claims: those that need no reset for it
+// and that nobody else cuts (a layout from the Node's label, or a person). Thread-safe.
 
 #include <mutex>
 #include <optional>
@@ -17,10 +17,11 @@ class ClaimCuts {
   // `wanted`: whether instances are made for claims at all.
   explicit ClaimCuts(bool wanted) : wanted_(wanted) {}
 
-  // The GPUs that somebody else has cut, as they were found last. Whether that is news.
+  // Sets the GPUs that somebody else has cut. True: they have changed.
   bool found(std::set<gpu::GpuUuid> by_others);
 
-  // Whether somebody else had cut one when they were looked at last, or nobody has looked yet.
+  // Whether the GPUs must be read again: somebody else had cut one at the last reading, or there
+  // was none.
   bool look_again() const;
 
   // nullopt: not known yet.

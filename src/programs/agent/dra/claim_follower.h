@@ -1,5 +1,5 @@
 #pragma once
-// The DRA driver among the agent's inputs and followers.
+// The DRA driver as inputs and followers of the agent.
 
 #include <functional>
 #include <utility>

@@ -78,7 +78,7 @@ Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const Claims& others
   return claim;
 }
 
-// `all`: those that have a tenant together, and itself.
+// `all`: `claim` and the claims that share a tenant with it.
 Result<void> ClaimMaker::write_file(const PreparedClaim& claim, const Claims& all,
                                     const gpu::Machine& machine, const ClaimNode& node) const {
   std::vector<cdi::ClaimDevice> devices;
@@ -92,9 +92,9 @@ Result<void> ClaimMaker::write_file(const PreparedClaim& claim, const Claims& al
   return cdi::write_claim_file(FsRoot(), ports_.cdi_root, file);
 }
 
-// A container of several shares of a GPU that MPS serves has the file of each, and of the variables
-// that say its part the last one counts. So each file says the sum. One that is not there yet is
-// made by its own claim's call.
+// A container with several shares of one MPS GPU gets the CDI file of each, and for the variables
+// with its part the last file wins. So each file has the sum. A missing file is written by the call
+// for its own claim.
 Result<void> ClaimMaker::renew_files(const PreparedClaim& claim, const Claims& others,
                                      const Claims& all, const ClaimNode& node) const {
   for (const auto& other : others) {
@@ -116,7 +116,7 @@ Result<void> ClaimMaker::make_tenants(const PreparedClaim& claim, const Claims& 
   return {};
 }
 
-// A tenant that other claims have too stays, with the parts of theirs.
+// A tenant that other claims have too keeps their parts.
 Result<void> ClaimMaker::undo_tenants(const PreparedClaim& claim, const Claims& others,
                                       const ClaimNode* node) const {
   for (const auto& tenant : tenants_of(claim)) {
@@ -128,7 +128,7 @@ Result<void> ClaimMaker::undo_tenants(const PreparedClaim& claim, const Claims& 
   return {};
 }
 
-// In a GPU that the last instance has left, MIG mode may still be on.
+// MIG mode may still be on in a GPU without instances.
 Result<void> ClaimMaker::make_whole(const PreparedClaim& claim, const gpu::Machine& machine) const {
   if (ports_.instances == nullptr) return {};
   for (const auto& device : claim.devices) {
@@ -158,12 +158,12 @@ Result<void> ClaimMaker::make_instances(PreparedClaim& claim, gpu::Machine& mach
   for (auto& device : claim.devices) {
     if (device.place) dra::fill_uuid(device, *uuid++);
   }
-  found.machine.host = std::move(machine.host);  // which its reader does not fill in
+  found.machine.host = std::move(machine.host);  // not filled in by the reader
   machine = std::move(found.machine);
   return {};
 }
 
-// The instances go last: while a container may still have one open, its limits stand.
+// Instances are removed last: the limits hold while a container may still use one.
 Result<void> ClaimMaker::undo(const PreparedClaim& claim, const Claims& others,
                               const ClaimNode* node) const {
   TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, claim.uid));

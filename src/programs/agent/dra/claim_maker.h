@@ -1,7 +1,7 @@
 #pragma once
 // Makes what the containers of a prepared claim need: MIG instances, the files of each share's
-// tenant, the claim's CDI file. Each call does what is left of it, so after a crash between any two
-// steps the same call goes on. The caller holds the lock of the claims (ClaimStore).
+// tenant, the claim's CDI file. Calls are idempotent: after a crash the same call does the rest.
+// The caller holds the lock of the claims (ClaimStore).
 
 #include <filesystem>
 #include <functional>
@@ -18,11 +18,11 @@ namespace tranche::agent {
 class ClaimMaker {
  public:
   struct Ports {
-    // The files of a share's tenant, on this node. Of a tenant that is there they stay as they are,
-    // unless it is `renewed`: its limits may have been lowered since.
+    // Writes the files of a share's tenant on this node. Existing files stay, unless `renewed`: the
+    // limits may have been lowered since.
     std::function<Result<void>(const std::string& tenant, const GrantLimits& limits, bool renewed)>
         add_tenant;
-    // It is no error if there is none.
+    // A missing tenant is no error.
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
     InstanceMaker* instances;  // null: nobody may change MIG instances here
     std::filesystem::path cdi_root;
@@ -31,13 +31,13 @@ class ClaimMaker {
   explicit ClaimMaker(Ports ports) : ports_(std::move(ports)) {}
 
   using Claims = std::vector<dra::PreparedClaim>;
-  // The claim with the UUIDs of the instances that were made. `others`: those
-  // that have a tenant together with it, and those of its Pod. Its tenants are renewed unless it
-  // was made before: its CDI file, which comes last, says so.
+  // Returns the claim with the UUIDs of its instances. `others`: the claims of the same Pod, and
+  // those that share a tenant with it. Its tenants are renewed unless its CDI file exists, which is
+  // written last.
   Result<dra::PreparedClaim> make(dra::PreparedClaim claim, const Claims& others,
                                   const ClaimNode& node) const;
-  // `node`: null where the hardware has not answered yet; kUnavailable for a claim with instances
-  // then. Instances of another boot are gone by themselves. What the others have stays.
+  // `node`: null before the first reading of the hardware; then kUnavailable for a claim with
+  // instances. Instances of an earlier boot no longer exist. What other claims have stays.
   Result<void> undo(const dra::PreparedClaim& claim, const Claims& others,
                     const ClaimNode* node) const;
 

@@ -21,10 +21,10 @@ constexpr const char* kNotOpen =
     "claims when none of these holds a GPU of the resource, if it is one of this release";
 constexpr std::size_t kMostNames = 5;
 
-// The claims whose containers were made for another sharing than their GPU has now, those that are
-// clients of MPS or the others.
 enum class PreparedFor { kMps, kOthers };
 
+// The claims whose containers were made for a different sharing than their GPU has now: clients of
+// MPS, or all others.
 std::string names_of(std::span<const holdings::Holding> held,
                      const offer::ClaimEnforcers& enforcers, PreparedFor whom) {
   std::set<std::string> names;

@@ -51,7 +51,7 @@ TEST(ClaimMps, AContainerIsToldOfTheGpusOfTheRequestThatItHasTogether) {
   EXPECT_EQ(client->envs.at("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "GPU-0=1000M,GPU-1=1000M");
   EXPECT_EQ(client->envs.at("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "30");
   EXPECT_EQ(client->mounts.at(0).host_path, "/run/nvidia/mps/nvidia.com/gpu/pipe");
-  // A GPU that the process does not see would lift the limits of all of them.
+  // A GPU that the process does not see would lift the limits of all.
   const auto apart = claim({share("GPU-0", "a", 30), share("GPU-1", "b", 30)});
   EXPECT_EQ(client_of(apart, apart.devices[1], {apart}, node())
                 ->envs.at("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"),

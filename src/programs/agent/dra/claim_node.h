@@ -21,11 +21,10 @@ struct ClaimNode {
   cdi::DriverFiles files;
   cdi::SpecOptions options;
   std::optional<offer::LimitMounts> limits;  // nullopt: containers cannot be limited here
-  // Devices that leave service for a change of the MIG layout, by UUID.
+  // UUIDs of devices that leave service for a change of the MIG layout.
   std::set<std::string> leaving = {};
   dra::PlanFacts facts;
-  // What keeps the limits on each GPU. It follows the configuration, also of claims that are
-  // prepared.
+  // What keeps the limits on each GPU. Follows the configuration, also for prepared claims.
   offer::ClaimEnforcers enforcers = {};
   // How MPS control daemons serve, by resource, and their folder on the host.
   std::map<std::string, offer::MpsService> mps = {};

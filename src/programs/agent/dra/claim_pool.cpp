@@ -33,8 +33,8 @@ std::string text_of(const SliceDevice& device, std::string_view attribute) {
 // What claims hold.
 struct Claimed {
   std::set<std::string> names;  // of devices
-  std::set<std::string> uuids;  // of a place its GPU's
-  std::set<gpu::GpuUuid> cut;   // GPUs with places among them
+  std::set<std::string> uuids;  // of a place: its GPU's
+  std::set<gpu::GpuUuid> cut;   // GPUs with claimed places
 };
 
 Claimed claimed(const std::vector<dra::PreparedClaim>& prepared) {
@@ -49,7 +49,7 @@ Claimed claimed(const std::vector<dra::PreparedClaim>& prepared) {
   return all;
 }
 
-// The devices that containers of the device plugin hold, and those on the same silicon.
+// The devices that containers of the device plugin hold, and those that overlap them.
 std::set<std::string> granted(const State& state) {
   std::set<std::string> uuids;
   const holdings::Silicon silicon(*state.machine);
@@ -64,7 +64,8 @@ std::set<gpu::GpuUuid> offered_places(const State& state, const dra::Dropped& dr
   return state.get<ClaimStanding>().cut.value_or(std::set<gpu::GpuUuid>());
 }
 
-// A GPU stays cut while a claim holds a place on it: the scheduler counts what is listed.
+// A GPU stays cut while a claim holds a place on it, because the scheduler counts only listed
+// devices.
 dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWish& wish) {
   auto cut = offered_places(state, wish.dropped);
   cut.insert(claimed.cut.begin(), claimed.cut.end());
@@ -94,8 +95,8 @@ dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWi
   return facts;
 }
 
-// Without feature gate DRAConsumableCapacity the API server drops what makes a device shareable,
-// and a policy of a capacity without it is refused.
+// Without the feature gate DRAConsumableCapacity the API server drops what makes a device
+// shareable, and rejects a capacity's policy without it.
 void take_shares_away(SliceDevice& device) {
   device.shareable = false;
   for (auto& [name, capacity] : device.capacity) capacity.policy.reset();
@@ -113,7 +114,7 @@ dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
   const auto places = offered_places(state, wish.dropped);
   const auto is_out = [&](const SliceDevice& device) {
     if (held.names.contains(device.name)) return false;
-    // What the API server does not keep cannot keep claims away.
+    // A taint that the API server drops cannot keep claims away.
     if (!offers || (wish.dropped.taints && !device.taints.empty())) return true;
     const auto uuid = text_of(device, "uuid");
     if (!uuid.empty()) return elsewhere.contains(uuid);

@@ -58,7 +58,7 @@ TEST_F(ClaimPoolTest, WhatContainersOfTheDevicePluginHoldIsNotThere) {
   state_.edit<HeldStanding>().at_odds = {
       {.device = uuid(1), .resource = {"nvidia.com/gpu"}, .id = uuid(1) + "::3"}};
   EXPECT_THAT(names(), ElementsAre("gpu-0", "gpu-2"));
-  // A device that is allocated stays listed whatever else is said of it.
+  // An allocated device stays listed in any case.
   EXPECT_THAT(names({claim(1)}), SizeIs(3));
 }
 
@@ -88,7 +88,7 @@ TEST_F(ClaimPoolTest, AnUnhealthyGpuHasATaintUntilItHeals) {
   EXPECT_THAT(make_claim_pool(state_, {}).gpus[0].taints, IsEmpty());
 }
 
-// Whoever holds it keeps it listed: the scheduler counts what is.
+// A held device stays listed, because the scheduler counts only listed devices.
 TEST_F(ClaimPoolTest, WhereTaintsAreDroppedAnUnhealthyGpuThatNobodyHoldsIsNotListed) {
   state_.health = {{uuid(0), "XID 79"}, {uuid(1), "XID 79"}};
   const PoolWish wish{.prepared = {claim(1)}, .dropped = {.taints = true}};
@@ -110,7 +110,7 @@ TEST_F(ClaimPoolTest, WhatLeavesServiceForAMigChangeGetsNoNewClaim) {
   EXPECT_THAT(gpus[1].taints, IsEmpty());
 }
 
-// A share that nobody limits is none.
+// Without limits nothing is shared.
 TEST_F(ClaimPoolTest, WithoutLimitsOrTheGateNothingIsShared) {
   EXPECT_TRUE(make_claim_pool(state_, {}).gpus[0].shareable);
   const auto gate_off = make_claim_pool(state_, {.dropped = {.shares = true}}).gpus[0];
@@ -157,7 +157,8 @@ TEST_F(CutPoolTest, AllPlacesAreListedTheLastGpusFirst) {
   EXPECT_EQ(instances({cut(1)}), all) << "what is taken, the counters say";
 }
 
-// The scheduler counts what is listed, so what a claim holds is listed whatever becomes of the GPU.
+// The scheduler counts only listed devices, so a held place stays listed whatever happens to the
+// GPU.
 TEST_F(CutPoolTest, APlaceThatIsHeldStaysListedAlone) {
   state_.edit<ClaimStanding>().cut = {node_.uuid(0)};
   auto listed = instances({cut(1)});
@@ -174,7 +175,7 @@ TEST_F(CutPoolTest, APlaceThatIsHeldStaysListedAlone) {
   EXPECT_EQ(pool.instances[0][0].taints[0].key, "tranche.dev/mode");
 }
 
-// Without feature gate DRAPartitionableDevices nothing would keep two places apart.
+// Without the feature gate DRAPartitionableDevices nothing would keep two places apart.
 TEST_F(CutPoolTest, WithoutCountersThereAreNoPlaces) {
   const PoolWish wish{.dropped = {.counters = true}};
   EXPECT_THAT(make_claim_pool(state_, wish).instances, IsEmpty());

@@ -18,10 +18,10 @@ namespace {
 
 using dra::PreparedClaim;
 
-// Kubelet gives a call 45 s.
+// Kubelet's deadline for a call is 45 s.
 constexpr std::chrono::seconds kLongestGet{20};
 
-// Those of this boot, but for `uid`.
+// Those of this boot, except `uid`.
 std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>& all,
                                      const std::string& uid, const std::string& boot) {
   std::vector<PreparedClaim> others;
@@ -31,7 +31,7 @@ std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>&
   return others;
 }
 
-// The claims of the same boot that have a tenant together with this one, or are of its Pod: few.
+// The claims of this boot that share a tenant or the Pod with this one.
 std::vector<PreparedClaim> with_its_tenants(const std::map<std::string, PreparedClaim>& all,
                                             const PreparedClaim& claim) {
   std::vector<PreparedClaim> found;
@@ -44,7 +44,7 @@ std::vector<PreparedClaim> with_its_tenants(const std::map<std::string, Prepared
   return found;
 }
 
-// A call that is under way.
+// A call in progress.
 class Call {
  public:
   Call(Book& book, const std::string& uid) : book_(book), uid_(uid), number_(book.enter(uid)) {}
@@ -99,8 +99,8 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
   return *std::move(made);
 }
 
-// Stores and makes what the book has entered. A claim that is stored stays in the book: kubelet
-// asks for it again, or has it undone.
+// Stores and makes what is entered in the book. A stored claim stays in the book: kubelet asks for
+// it again, or has it undone.
 Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const ClaimNode& node,
                                           std::uint64_t call) const {
   bool stored = false;
@@ -119,8 +119,8 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
   return result;
 }
 
-// The book learns under the lock what is stored: whoever undoes a claim that has the same tenant
-// comes after it.
+// The book is updated under the store's lock, so undoing another claim of the same tenant comes
+// after.
 Result<PreparedClaim> ClaimPreparer::store_and_make(ClaimStore::Locked& store, PreparedClaim claim,
                                                     const std::optional<cluster::Pod>& pod,
                                                     const ClaimNode& node, bool& stored) const {
@@ -166,7 +166,7 @@ Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,
   while (true) {
     const auto version = ports_.book.version();
     ASSIGN_OR_RETURN(auto store, ports_.store.lock());
-    // Who undoes a claim has the store, so it is undone before this, or after it is stored.
+    // Undoing needs the store's lock: it happened before this, or happens once the claim is stored.
     if (!ports_.book.stands(claim.uid, call)) {
       return fail(Code::kFailedPrecondition, "the claim has ended meanwhile");
     }
@@ -181,7 +181,8 @@ Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,
   }
 }
 
-// A change of the MIG layout waits for the claims that are entered, and takes away what others get.
+// A change of the MIG layout waits for claims that are entered, and takes away what others would
+// get.
 Result<void> ClaimPreparer::check_stays(const PreparedClaim& claim, const ClaimNode& node) const {
   for (const auto& device : claim.devices) {
     const auto& uuid = device.place ? device.place->gpu.value : device.uuid;
@@ -205,7 +206,7 @@ Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const Clai
   return dra::plan_claim(claim, node.machine, node.facts);
 }
 
-// The record goes last: who finds it knows what is still to be undone.
+// The record is removed last: while it exists, something is left to undo.
 Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim& claim,
                                  const ClaimMap& all, const ClaimNode* node) const {
   TRY(maker_.undo(claim, with_its_tenants(all, claim), node));
@@ -217,7 +218,7 @@ Result<void> ClaimPreparer::unprepare(const dra::ClaimName& name) {
   ASSIGN_OR_RETURN(auto store, ports_.store.lock());
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(name.uid);
-  // Without a record there may be a file, if the record was lost.
+  // The record may be lost and the file still there.
   if (known == all.end()) {
     ports_.book.end(name.uid);
     return cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, name.uid);
@@ -230,7 +231,7 @@ Result<void> ClaimPreparer::unprepare(const dra::ClaimName& name) {
   return {};
 }
 
-// Under the lock nobody makes an instance or removes one, so what no record has is not ours.
+// Under the lock no instance is made or removed, so one without a record is not ours.
 Result<std::set<gpu::GpuUuid>> ClaimPreparer::cut_by_others() {
   const auto node = ports_.node();
   auto* const instances = ports_.make.instances;
@@ -262,8 +263,8 @@ Result<void> ClaimPreparer::restore() {
   for (const auto& uid : uids) {
     if (!all.contains(uid)) TRY(cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, uid));
   }
-  // One that cannot be made must not keep the others from serving: kubelet asks for each again when
-  // it starts.
+  // A claim that cannot be made must not keep the others from serving: kubelet asks for each again
+  // when it starts.
   std::map<std::string, std::string> troubles;  // by uid
   for (auto& [uid, claim] : all) {
     if (auto made = maker_.make(claim, with_its_tenants(all, claim), *node)) {

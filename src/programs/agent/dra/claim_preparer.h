@@ -1,10 +1,10 @@
 #pragma once
 // Prepares claims on this node: plans what a claim gets, stores that, then has ClaimMaker make what
-// its containers need. Undoing goes the other way round, so after a crash between any two steps the
-// same call does the rest.
+// its containers need. Undoing is the reverse. Both are idempotent: after a crash the same call
+// does the rest.
 //
-// Called by the threads of dra/server.h. The store is one claim's at a time; nobody holds it while
-// the API server is asked.
+// Called by the threads of dra/server.h. The store is locked for one claim at a time, and never
+// while the API server is asked.
 
 #include <chrono>
 #include <functional>
@@ -31,24 +31,23 @@ class ClaimPreparer final : public dra::Driver {
     cluster::Objects& objects;
     ClaimStore& store;
     Book& book;
-    // null: the hardware has not answered yet.
+    // null before the first reading of the hardware.
     std::function<std::shared_ptr<const ClaimNode>()> node;
     ClaimMaker::Ports make;
-    // Waits until `end` for a Pod of this node, by its uid; nullopt: it is not known then. Empty:
-    // Pods are not known here, and no two shares go together.
+    // Waits until `end` for a Pod of this node, by uid; nullopt: it is still unknown then. Empty:
+    // Pods are not known here, and no two shares are joined.
     std::function<std::optional<cluster::Pod>(const std::string& uid,
                                               std::chrono::steady_clock::time_point end)>
         pod;
-    // What is prepared has changed; from any thread.
+    // What is prepared has changed. From any thread.
     std::function<void()> changed;
     const Log& log;
   };
-  // How long prepare() waits for the Pod that it prepares for; the API server may tell kubelet
-  // first.
+  // Longest wait for the claim's Pod, which kubelet may receive from the API server first.
   static constexpr std::chrono::seconds kLongestPodWait{2};
-  // So long prepare() waits for another claim on the same device to end. The scheduler gives a
-  // device out again as soon as a Pod is deleted, and kubelet may still be ending its containers;
-  // after an error kubelet tries again a minute later.
+  // Longest wait of prepare() for another claim on the same device to end. The scheduler gives a
+  // device out again as soon as a Pod is deleted, while kubelet may still be ending its containers;
+  // after an error kubelet retries a minute later.
   static constexpr std::chrono::seconds kLongestWait{20};
 
   explicit ClaimPreparer(Ports ports, std::chrono::milliseconds longest_wait = kLongestWait)
@@ -57,13 +56,13 @@ class ClaimPreparer final : public dra::Driver {
   Result<dra::PreparedClaim> prepare(const dra::ClaimName& name) override;
   Result<void> unprepare(const dra::ClaimName& name) override;
 
-  // The GPUs that could be cut for claims and that somebody else has cut. None where no instances
+  // The GPUs that could be cut for claims but were cut by somebody else. None where no instances
   // are made.
   Result<std::set<gpu::GpuUuid>> cut_by_others();
 
-  // After a start: claims that were prepared before a reboot are undone, for their containers are
-  // gone, and CDI files of unknown claims are removed. The files of the others are written again,
-  // in the form of this release.
+  // After a start: undoes claims that were prepared before a reboot, for their containers are gone,
+  // removes CDI files of unknown claims, and writes those of the others again in this release's
+  // form.
   Result<void> restore();
 
  private:
@@ -73,16 +72,17 @@ class ClaimPreparer final : public dra::Driver {
                                                      const std::string& uid,
                                                      const ClaimNode& node) const;
   Result<dra::PreparedClaim> plan(const dra::ClaimName& name, const ClaimNode& node) const;
-  // The claim's Pod, if two of its shares may go together, or may not as clients of MPS.
+  // The claim's Pod, if two of its shares may be joined, or may not as clients of MPS.
   Result<std::optional<cluster::Pod>> pod_to_join(const dra::PreparedClaim& claim,
                                                   const ClaimNode& node) const;
   Result<dra::PreparedClaim> take(const dra::PreparedClaim& claim, const ClaimNode& node,
                                   std::uint64_t call) const;
-  // Under the lock of the store: `stored` says whether the claim is in it, also after a failure.
+  // Under the lock of the store. `stored`: whether the claim is in it, also after a failure.
   Result<dra::PreparedClaim> store_and_make(ClaimStore::Locked& store, dra::PreparedClaim claim,
                                             const std::optional<cluster::Pod>& pod,
                                             const ClaimNode& node, bool& stored) const;
-  // The store, locked, once the claim goes together with those that are prepared, or is prepared.
+  // Locks the store once nothing prepared conflicts with the claim, or the claim is prepared
+  // itself.
   Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim, const ClaimNode& node,
                                         std::uint64_t call) const;
   Result<void> check_stays(const dra::PreparedClaim& claim, const ClaimNode& node) const;

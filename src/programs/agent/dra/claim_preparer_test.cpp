@@ -86,7 +86,7 @@ class ClaimPreparerTest : public testing::Test {
   std::optional<cluster::Pod> pod_of(const std::string& uid) const {
     return pod_ && pod_->uid == uid ? pod_ : std::nullopt;
   }
-  // One container has both claims, which were made for its Pod.
+  // One container has both claims, made for its Pod.
   void put_joint_claims() {
     const auto reserve = [](std::string claim) {
       constexpr std::string_view kStatus = R"("status": {)";
@@ -104,7 +104,7 @@ class ClaimPreparerTest : public testing::Test {
                         .containers = {{.name = "main", .claims = {{"a"}, {"b"}}}},
                         .claims = {{"a", "half", "t"}, {"b", "other", "t"}}};
   }
-  // MPS shares the GPU, and its daemon serves unless there is a trouble.
+  // MPS shares the GPU; its daemon serves unless there is a trouble.
   void share_by_mps(const std::string& trouble = "", const std::string& resource = kMpsResource) {
     auto node = *node_;
     const auto& uuid = node.machine.gpus[0].uuid.value;
@@ -151,7 +151,7 @@ class ClaimPreparerTest : public testing::Test {
   test::FakeClock clock_;
   Book book_{clock_};
   int changes_ = 0;
-  std::chrono::milliseconds wait_{0};  // for a claim that is ending
+  std::chrono::milliseconds wait_{0};  // for a claim that is being undone
   std::shared_ptr<const ClaimNode> node_;
   InstanceMaker* maker_ = nullptr;
   std::map<std::string, GrantLimits> tenants_;
@@ -194,7 +194,7 @@ TEST_F(ClaimPreparerTest, TheKernelKeepsAShareAndTheRuntimesHookAsksFirst) {
   EXPECT_FALSE(cdi::is_in_a_claim_file(FsRoot(), cdi_, "/state/hook/other"));
 }
 
-// Kubelet forgets, the agent starts anew, the claim's status changes: the answer stays.
+// Kubelet forgets, the agent restarts, the claim's status changes: the answer stays the same.
 TEST_F(ClaimPreparerTest, TheSameClaimAgainGivesTheSame) {
   const auto first = preparer().prepare(kHalf).value();
   objects_.put(cluster::kResourceClaim, claim_json("half", kUid, kShare2, 1024, 10));
@@ -241,7 +241,7 @@ TEST_F(ClaimPreparerTest, ASecondHalfFitsAndAThirdShareDoesNot) {
   EXPECT_TRUE(driver.prepare({"team", "third", kThird}));
 }
 
-// Two agents while one hands over: what one prepared the other ends.
+// During a handover two agents run: one may undo what the other prepared.
 TEST_F(ClaimPreparerTest, AnotherAgentSeesWhatThisOneDid) {
   auto driver = preparer();
   ASSERT_TRUE(driver.prepare(kHalf));
@@ -282,7 +282,7 @@ TEST_F(ClaimPreparerTest, AfterARebootNothingIsPrepared) {
   EXPECT_EQ(driver.prepare(kHalf).value().boot, "boot-2") << "kubelet asks for running Pods anew";
 }
 
-// Without restore() in between, too.
+// Also without restore() in between.
 TEST_F(ClaimPreparerTest, ARecordOfAnotherBootIsReplaced) {
   auto driver = preparer();
   ASSERT_TRUE(driver.prepare(kHalf));
@@ -302,8 +302,8 @@ TEST_F(ClaimPreparerTest, ADamagedRecordIsSetAsideAndTheClaimPreparedAnew) {
   EXPECT_THAT(records(), ElementsAre(std::string(kUid) + ".damaged"));
 }
 
-// The scheduler gives a device out again before kubelet has ended the containers of a Pod that was
-// deleted at once.
+// The scheduler gives a device out again before kubelet has ended the containers of the deleted
+// Pod.
 TEST_F(ClaimPreparerTest, WaitsForAClaimThatIsEnding) {
   wait_ = std::chrono::seconds(30);
   auto driver = preparer();
@@ -318,7 +318,7 @@ TEST_F(ClaimPreparerTest, WaitsForAClaimThatIsEnding) {
   EXPECT_THAT(records(), ElementsAre(std::string(kOther) + ".json"));
 }
 
-// Kubelet gives a call up when the Pod is deleted, and has the claim undone while the call waits.
+// When the Pod is deleted, kubelet cancels the call and has the claim undone while the call waits.
 TEST_F(ClaimPreparerTest, AClaimThatEndsWhileItsCallWaitsLeavesNothing) {
   wait_ = std::chrono::seconds(30);
   auto driver = preparer();
@@ -350,7 +350,7 @@ TEST_F(ClaimPreparerTest, NothingIsPreparedWhereTheNodeTakesNoClaims) {
   EXPECT_THAT(records(), SizeIs(1));
 }
 
-// After a change of the mode, containers may hold what the device plugin gave them.
+// After a change of the mode, containers may still hold devices of the device plugin.
 TEST_F(ClaimPreparerTest, WhatTheDevicePluginGaveIsNotGivenToAClaim) {
   auto driver = preparer();
   const auto uuid = node_->machine.gpus[0].uuid.value;
@@ -423,7 +423,7 @@ TEST_F(CutClaimTest, AnInstanceIsMadeForItsClaimAndGoesWithIt) {
   EXPECT_TRUE(driver.prepare({"team", "other", kOther})) << "and back to a whole GPU";
 }
 
-// The record is there first, so whatever the driver did is known to be the claim's.
+// The record is written first, so the claim owns whatever the driver did.
 TEST_F(CutClaimTest, WhatFailedIsMadeLaterOrUndone) {
   auto driver = preparer();
   cut_.control.fail_calls("create_compute_instance", {Code::kUnavailable, "no"});
@@ -454,7 +454,7 @@ TEST_F(CutClaimTest, AnAgentThatStartsFindsItsInstances) {
   EXPECT_THAT(preparer().cut_by_others().value(), ElementsAre(cut_.uuid(1)));
 }
 
-// A reboot takes instances away. What is at their place then is somebody else's.
+// A reboot removes instances. One in the same place afterwards is somebody else's.
 TEST_F(CutClaimTest, AfterARebootNoInstanceIsRemoved) {
   ASSERT_TRUE(preparer().prepare(kHalf));
   put_node("boot-2");
@@ -516,7 +516,7 @@ TEST_F(ClaimPreparerTest, TwoSharesOfOneGpuInOneContainerAreOneTenantWithTheirSu
     EXPECT_THAT(file_text(uid), HasSubstr(fmt::format("/run/tranche/{}", kShare)));
     EXPECT_THAT(file_text(uid), testing::Not(HasSubstr(fmt::format("/run/tranche/{}", kShare2))));
   }
-  // The answer is the same when kubelet asks again, and nothing is counted twice.
+  // Kubelet's second call gets the same answer, and nothing is counted twice.
   EXPECT_EQ(driver.prepare(kOtherClaim).value(), *second);
   EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(15000));
 }
@@ -549,7 +549,7 @@ TEST_F(ClaimPreparerTest, AJointTenantIsUndoneWholeAfterAReboot) {
   EXPECT_THAT(records(), IsEmpty());
 }
 
-// The record is there, and says whose tenant it is.
+// The record exists and names the tenant.
 TEST_F(ClaimPreparerTest, AJointTenantThatCouldNotBeWrittenIsWrittenByTheNextCall) {
   put_joint_claims();
   auto driver = preparer();
@@ -561,7 +561,7 @@ TEST_F(ClaimPreparerTest, AJointTenantThatCouldNotBeWrittenIsWrittenByTheNextCal
   ASSERT_TRUE(driver.prepare(kOtherClaim));
   EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(15000));
   EXPECT_THAT(file_text(kOther), HasSubstr(fmt::format("/run/tranche/{}", kShare)));
-  // What has been lowered since is not raised when kubelet asks again, as it does when it starts.
+  // What was lowered is not raised when kubelet asks again, as it does on its start.
   tenants_.at(kShare).devices[0].memory = Bytes::from_mib(1);
   ASSERT_TRUE(driver.prepare(kHalf) && driver.prepare(kOtherClaim) &&
               preparer().restore().has_value());
@@ -618,7 +618,7 @@ TEST_F(ClaimPreparerTest, WhileMpsDoesNotServeNothingIsPrepared) {
   EXPECT_TRUE(driver.prepare(kHalf));
 }
 
-// Containers that start from now on have what the node has; the limiter holds them meanwhile.
+// New containers get what the node has now; until then the limiter holds them.
 TEST_F(ClaimPreparerTest, WhenMpsComesOrGoesTheFilesOfPreparedClaimsFollow) {
   auto driver = preparer();
   ASSERT_TRUE(driver.prepare(kHalf));
@@ -636,7 +636,7 @@ TEST_F(ClaimPreparerTest, WhenMpsComesOrGoesTheFilesOfPreparedClaimsFollow) {
   }
 }
 
-// Of a variable that both files have, the last one counts, whichever that is.
+// For a variable in both files the last one wins, in unknown order.
 TEST_F(ClaimPreparerTest, BothFilesOfAJointTenantSayTheSumToMps) {
   share_by_mps();
   put_joint_claims();

@@ -23,14 +23,14 @@ namespace {
 constexpr const char* kStartKey = "start";
 constexpr const char* kCutsKey = "cuts";
 constexpr const char* kSweepKey = "sweep";
-// The resource whose rules count for a whole GPU, as with the device plugin.
+// The resource whose rules apply to a whole GPU, as with the device plugin.
 const config::ResourceName kWhole{"nvidia.com/gpu"};
 constexpr std::chrono::seconds kLookAtServer{5};
 constexpr std::chrono::seconds kLongestAsking{5};
 
 dra::Server::Options server_options(const config::AgentOptions& options) {
   const std::string& driver = options.dra_driver_name;
-  // Two agents may serve at once, while one hands over: the sockets have the Pod's uid.
+  // During a handover two agents serve, so the sockets' names have the Pod's uid.
   const auto instance = options.pod_uid.empty() ? std::string() : '-' + options.pod_uid;
   return {.driver = driver,
           .socket = std::filesystem::path(options.kubelet_plugins_dir()) / driver /
@@ -70,7 +70,7 @@ bool takes_claims(const State& state) {
   return !node.undecided && node.mode == cluster::NodeMode::kDra;
 }
 
-// Whether the files of prepared claims are made of the same.
+// Whether the files of prepared claims would have the same content.
 bool makes_the_same(const ClaimNode& a, const ClaimNode& b) {
   return a.files == b.files && a.limits == b.limits && a.options == b.options &&
          a.enforcers == b.enforcers && a.hook == b.hook && a.mps == b.mps &&
@@ -135,7 +135,7 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
           .log = ports_.log};
 }
 
-// The mode is in force for new claims before the offer is made of it.
+// The mode applies to new claims before the offer is made with it.
 ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wished) {
   const auto& machine = *state.machine;
   const bool takes = takes_claims(state);
@@ -173,7 +173,7 @@ void ClaimService::look_at_limits(ClaimStanding& standing) const {
   standing.hook = *std::move(hook);
 }
 
-// Plain Pods get no GPU by a DeviceClass of a node that takes no claims.
+// Without claims on a node, plain Pods get no GPU through a DeviceClass.
 std::string ClaimService::gates_off(bool takes) const {
   auto dropped = made_of_now().dropped;
   dropped.names = takes && classes_->names_are_dropped();
@@ -210,7 +210,7 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
           .hook = standing.hook};
 }
 
-// The files of prepared claims are written again where their content would differ now.
+// Writes the files of prepared claims again where their content has changed.
 void ClaimService::take_node(const Round& round) {
   auto inputs = cdi_inputs(round.state, options_);
   bool anew = false;
@@ -243,7 +243,7 @@ void ClaimService::ask_for_cuts() {
                      .aim = kCutsKey});
 }
 
-// On the starter's thread.
+// Only on the starter's thread.
 Result<void> ClaimService::look_for_cuts() {
   ASSIGN_OR_RETURN(auto by_others, preparer_.cut_by_others());
   for (const auto& gpu : by_others) {
@@ -253,7 +253,7 @@ Result<void> ClaimService::look_for_cuts() {
   return {};
 }
 
-// On the starter's thread. What is prepared is known before kubelet calls.
+// Only on the starter's thread. What is prepared must be known before kubelet calls.
 Result<void> ClaimService::start() {
   TRY(preparer_.restore());
   return serve();
@@ -266,7 +266,7 @@ Result<void> ClaimService::serve() {
     if (server_ != nullptr && server_->intact()) return {};
     before = std::move(server_);
   }
-  // It ends its calls, which take the mutex.
+  // Ends its calls, which take the mutex.
   before.reset();
   ASSIGN_OR_RETURN(auto server,
                    dra::Server::start(
@@ -295,8 +295,8 @@ ClaimService::MadeOf ClaimService::made_of_now() const {
   return {.book = ports_.book.version(), .dropped = dropped_};
 }
 
-// Called at every turn of the loop: a pool is made when it may be another. Another order of the
-// same devices may wait; anything else may not.
+// Called at every turn of the loop; makes a pool when it may differ. A mere reordering of devices
+// may be delayed; nothing else may.
 void ClaimService::publish(TimePoint now) {
   if (!publisher_ || !state_ || !ports_.book.restored() || !state_->get<ClaimStanding>().cut)
     return;
@@ -332,7 +332,8 @@ void ClaimService::tick(TimePoint now) {
     ports_.look_again();
   }
   sweep(now);
-  // A GPU may have been cut for a claim whose record is written again, or that has ended since.
+  // A GPU may have been cut for a claim whose record is being written again, or that has ended
+  // since.
   if (cuts_.look_again()) ask_for_cuts();
   bool gone = false;
   {
@@ -365,7 +366,7 @@ void ClaimService::rest() {
   next_.reset();
 }
 
-// Calls of kubelet that wait end.
+// Calls of kubelet that wait return.
 void ClaimService::stop() {
   ports_.book.stop();
   health_.stop();

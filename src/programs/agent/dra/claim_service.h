@@ -1,9 +1,9 @@
 #pragma once
 // The DRA driver of this node: publishes what claims can get, prepares claims for kubelet, and
-// keeps both in step with the hardware and with the mode of the node. Used by the agent's loop;
-// kubelet's calls come on the server's threads.
+// follows the hardware and the node's mode. Used by the agent's loop; kubelet's calls come on the
+// server's threads.
 //
-// It serves in both modes: claims of earlier must be undone, also where the node takes no new ones.
+// It serves in both modes: earlier claims must be undone also where the node takes no new ones.
 
 #include <chrono>
 #include <filesystem>
@@ -38,10 +38,10 @@
 
 namespace tranche::agent {
 
-// So long passes between two orders of the same devices, for each wakes every scheduler.
+// Minimum time between two reorderings of the same devices: each wakes every scheduler.
 inline constexpr std::chrono::seconds kBetweenOrders{2};
-// So long passes between two looks for claims that kubelet has forgotten. Each asks the API server
-// for every claim of the node.
+// Time between two searches for claims that kubelet has forgotten. Each asks the API server for
+// every claim of the node.
 inline constexpr std::chrono::minutes kBetweenSweeps{10};
 
 class ClaimService {
@@ -54,15 +54,15 @@ class ClaimService {
     // kUnavailable: the Node is not known yet.
     std::function<Result<cluster::Node>()> node;
     std::string boot;
-    // As of ClaimPreparer.
+    // See ClaimPreparer::Ports.
     std::function<Result<void>(const std::string& tenant, const GrantLimits& limits, bool renewed)>
         add_tenant;
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
-    std::unique_ptr<InstanceMaker> instances;  // null: no MIG instances are made for claims
+    std::unique_ptr<InstanceMaker> instances;  // null: no MIG instances for claims
     // What limited containers mount. An error: they cannot be limited here.
     std::function<Result<offer::LimitMounts>()> mounts;
-    // The runtime's hook for containers with limits, put in place where it is wanted; nullopt: it
-    // is not. An error: they cannot be limited as the configuration says.
+    // Installs the runtime's hook for containers with limits if `wanted`; nullopt: it is not.
+    // Errors: containers cannot be limited as configured.
     std::function<Result<std::optional<cdi::Hook>>(bool wanted)> hook;
     // ClaimPreparer::Ports::pod.
     std::function<std::optional<cluster::Pod>(const std::string& uid,
@@ -79,30 +79,29 @@ class ClaimService {
   ClaimService(const ClaimService&) = delete;
   ClaimService& operator=(const ClaimService&) = delete;
 
-  // The input's part.
-  // `wished`: as of Input::look().
+  // Called by the input. `wished`: see Input::look().
   ClaimStanding standing(const State& state, const offer::Offer& wished);
 
-  // The follower's part.
+  // Called by the follower.
   void follow(const Round& round);
   void tick(TimePoint now);
   std::optional<TimePoint> next_tick() const { return next_; }
-  // What people should know; empty: nothing.
+  // A remark for people; empty: none.
   std::string remark() const;
-  // The next agent takes over: this one answers kubelet until then, and publishes nothing more.
+  // The next agent takes over: this one answers kubelet until then, and stops publishing.
   void rest();
   // The next agent serves.
   void leave();
-  // The agent that handed over has ended: what it prepared is known from here on.
+  // The predecessor has ended: reads what it prepared.
   void look_at_store();
 
-  // The Pods that a claim is reserved for; one without a name where nobody can tell.
+  // The Pods that a claim is reserved for; one without a name if they are unknown.
   std::vector<cluster::ObjectKey> users_of(const cluster::ObjectKey& claim) const;
-  // All claims that are prepared. kUnavailable: nobody knows them yet.
+  // All prepared claims. kUnavailable: not known yet.
   Result<std::vector<ClaimTenant>> tenants() const;
 
  private:
-  // What a pool is made of, besides the State.
+  // What a pool is made from, in addition to the State.
   struct MadeOf {
     std::uint64_t book = 0;  // Book::version()
     dra::Dropped dropped;
@@ -136,16 +135,16 @@ class ClaimService {
   ClaimSweep sweep_;  // of the starter's thread
 
   mutable std::mutex mutex_;               // guards the members up to the blank line
-  std::shared_ptr<const ClaimNode> node_;  // null: the hardware has not answered yet
-  std::string no_node_;                    // why claims cannot be prepared at all
-  std::string refused_;                    // kubelet's answer to the registration; empty: taken
+  std::shared_ptr<const ClaimNode> node_;  // null before the first reading of the hardware
+  std::string no_node_;                    // why no claim can be prepared
+  std::string refused_;                    // kubelet's answer to the registration; empty: accepted
   std::unique_ptr<dra::Server> server_;
   dra::Dropped dropped_;
 
-  std::optional<State> state_;  // that was followed last
+  std::optional<State> state_;  // followed last
   IllSince ill_;
-  std::optional<dra::Pool> published_;  // what the publisher was told last
-  std::optional<MadeOf> made_of_;       // of which a pool was made last; nullopt: make one anyway
+  std::optional<dra::Pool> published_;  // passed to the publisher last
+  std::optional<MadeOf> made_of_;       // of the last pool; nullopt: make one anyway
   TimePoint published_at_{};
   std::optional<TimePoint> next_;
   TimePoint look_at_server_{};

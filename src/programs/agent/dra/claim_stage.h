@@ -1,7 +1,7 @@
 #pragma once
-// The mode of the node as a stage: in mode `dra` the device plugin hands out nothing more, in mode
-// `device-plugin` nothing that claims of earlier still hold. What containers hold stays theirs in
-// both, until they end: no Pod is restarted.
+// The node's mode as a stage: in mode `dra` the device plugin hands out nothing more, in mode
+// `device-plugin` nothing that earlier claims still hold. In both, running containers keep what
+// they hold: no Pod is restarted.
 
 #include <optional>
 #include <vector>
@@ -13,12 +13,11 @@
 
 namespace tranche::agent {
 
-// What claims hold that does not go together with how the node gives out its GPUs:
-// ClaimStanding::held.
+// What claims hold that conflicts with how the node gives out its GPUs: ClaimStanding::held.
 std::optional<std::vector<holdings::Holding>> claims_at_odds(
     const Book& book, bool takes_claims, const offer::ClaimEnforcers& enforcers);
 
-// Needs WithholdingInput's and withhold_what_is_held()'s work.
+// Runs after WithholdingInput and withhold_what_is_held().
 offer::Offer offer_by_mode(const State& state, offer::Offer offer);
 
 }  // namespace tranche::agent

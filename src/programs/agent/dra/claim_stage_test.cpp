@@ -21,7 +21,7 @@ class ClaimStageTest : public testing::Test {
   ClaimStageTest() { state_.machine = test::machine_of(2, test::l20); }
   offer::Offer offer() const { return offer::make_offer(*state_.machine, state_.config, {}); }
   std::string uuid(std::size_t gpu) const { return state_.machine->gpus[gpu].uuid.value; }
-  // What kubelet is told of the first resource: id -> whether it can be given out.
+  // What kubelet gets for the first resource: id -> whether it can be given out.
   std::map<std::string, bool> told() const {
     const auto made = offer_by_mode(state_, offer());
     std::map<std::string, bool> ids;
@@ -46,7 +46,7 @@ TEST_F(ClaimStageTest, AnInstanceThatAClaimHoldsTakesItsGpuAndNotTheOthers) {
       .device = "MIG-a", .gpu = gpu.uuid.value, .wire = holdings::Wire::kClaim, .claim = "half"};
   state_.edit<ClaimStanding>().held = {{held}};
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), false}}));
-  // Where its UUID is not known yet, it may be any of the GPU.
+  // Without a UUID it may be any device of the GPU.
   state_.edit<ClaimStanding>().held->at(0).device.clear();
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), false}}));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What the driver of claims knows for the offer and for its pool, as ClaimInput found it last.
+// What the DRA driver contributes to the offer and to its own pool, as ClaimInput found it last.
 
 #include <map>
 #include <optional>
@@ -16,22 +16,21 @@
 namespace tranche::agent {
 
 struct ClaimStanding {
-  // nullopt: containers with a claim cannot be limited here, and no_limits says why; or nobody
-  // serves claims on this node.
+  // nullopt: containers with a claim cannot be limited here (no_limits says why), or nobody serves
+  // claims.
   std::optional<offer::LimitMounts> mounts;
   std::string no_limits;
-  // What keeps the limits of claims on each GPU, and the runtime's hook of their containers where
-  // the configuration asks for it.
+  // What keeps the limits of claims on each GPU; the runtime's hook, where it is configured.
   offer::ClaimEnforcers enforcers;
   std::optional<cdi::Hook> hook;
-  // What claims hold: in mode device-plugin all of it, in mode dra what was prepared for another
-  // sharing of the GPU. nullopt: it is not known yet which claims are prepared.
+  // What claims hold: in mode device-plugin all of it, in mode dra what was prepared for a
+  // different sharing of the GPU. nullopt: not known yet.
   std::optional<std::vector<holdings::Holding>> held = std::vector<holdings::Holding>();
   std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"
-  // GPUs on which MIG instances are made for claims. nullopt: not known yet, so nothing new is
+  // GPUs on which MIG instances are made for claims. nullopt: not known yet; nothing new is
   // published.
   std::optional<std::set<gpu::GpuUuid>> cut = std::set<gpu::GpuUuid>();
-  std::string gates_off;  // for people: what of the slices this cluster does not keep
+  std::string gates_off;  // for people: fields of slices that this cluster drops
   bool operator==(const ClaimStanding&) const = default;
 };
 

@@ -18,7 +18,7 @@ constexpr const char* kFieldManager = "tranche-dra";
 constexpr std::chrono::seconds kLongestCall{10};
 constexpr std::uint32_t kPermillePerPercent = 10;
 
-// Why the device is not ready: its reason and the text for people.
+// Why the device is not ready: reason, and text for people.
 struct Trouble {
   std::string reason;
   std::string message;
@@ -56,7 +56,7 @@ cluster::DeviceStatus status_of(const ClaimRecord& record, const dra::PreparedDe
   return status;
 }
 
-// The entry of the same device among those that are there.
+// The entry of the same device in `there`.
 const cluster::DeviceStatus* same_device(const std::vector<cluster::DeviceStatus>& there,
                                          const cluster::DeviceStatus& one) {
   const auto found = std::ranges::find_if(there, [&](const cluster::DeviceStatus& other) {
@@ -105,7 +105,7 @@ void ClaimStatusWriter::follow(std::map<std::string, ClaimStatus> statuses) {
                     .aim = kKey});
 }
 
-// One that cannot be written keeps none of the others.
+// A failed write does not hold up the others.
 Result<void> ClaimStatusWriter::write_all(const std::stop_token& stop) {
   std::vector<std::pair<std::string, ClaimStatus>> due;
   {
@@ -138,8 +138,8 @@ Result<void> ClaimStatusWriter::write_all(const std::stop_token& stop) {
   return result;
 }
 
-// Nothing is written on a claim that is gone, or that is another one of the same name; nor on one
-// that was taken back from this node, for the API server drops the entries with the allocation.
+// Writes nothing to a claim that is gone, is another one of the same name, or is no longer
+// allocated to this node: the API server drops the entries with the allocation.
 Result<void> ClaimStatusWriter::write(const std::string& uid, const ClaimStatus& status,
                                       const cluster::Call& call) {
   const auto object = ports_.objects.get(cluster::kResourceClaim, status.claim, call);
@@ -164,7 +164,7 @@ Result<void> ClaimStatusWriter::write(const std::string& uid, const ClaimStatus&
                                             call);
   if (applied) return {};
   const auto code = applied.error().code;
-  // It ended, or was given to others, since it was read: the next list of claims tells.
+  // it ended or was given to others: the next list of claims shows it
   if (code == Code::kNotFound || code == Code::kFailedPrecondition) return {};
   return std::unexpected(
       Error(applied.error()).with_context(fmt::format("claim {}", status.claim.to_string())));

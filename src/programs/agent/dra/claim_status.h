@@ -1,7 +1,6 @@
 #pragma once
-// Tells in each prepared claim's status.devices what its containers have: the device's UUID, what
-// they are held to, and whether it is ready. It is there for people, so it may come late, and it
-// keeps nobody from anything.
+// Reports in each prepared claim's status.devices what its containers have: the device's UUID,
+// their limits, and whether it is ready. For people only: it may be late, and nothing waits for it.
 
 #include <map>
 #include <mutex>
@@ -24,7 +23,7 @@ struct ClaimStatus {
   bool operator==(const ClaimStatus&) const = default;
 };
 
-// By the claim's uid. Of a claim whose instances are still being made nothing is said.
+// By the claim's uid. Claims whose instances are still being made are left out.
 std::map<std::string, ClaimStatus> statuses_of(const std::vector<ClaimRecord>& records,
                                                const std::vector<dra::DeviceHealth>& health,
                                                const std::string& driver);
@@ -41,8 +40,8 @@ class ClaimStatusWriter {
   explicit ClaimStatusWriter(Ports ports, Backoff backoff = {})
       : ports_(std::move(ports)), retrier_(ports_.log, backoff) {}
 
-  // All claims that are prepared, by uid. What differs from what was written is written on a thread
-  // of its own. Of a claim that is no longer among them the entries are taken back.
+  // `statuses`: all prepared claims, by uid. A separate thread writes what differs, and removes the
+  // entries of claims that are no longer in it.
   void follow(std::map<std::string, ClaimStatus> statuses);
 
  private:

@@ -2,12 +2,11 @@
 // The prepared claims of this node, as files: <dir>/<uid>.json (dra/prepared.h). A file is written
 // once, before kubelet is answered, and removed when all that it stands for is gone.
 //
-// Two agents may be there at once, while one hands over to the next, and kubelet may call either.
-// So nothing is taken for granted from one call to the next: a caller locks the store, and then
-// sees what the other one did. Files never change under their name, so what was read once is not
-// read again while the name is there.
+// During a handover two agents may run, and kubelet may call either. So nothing is cached between
+// calls: a caller locks the store, and then sees the other agent's changes. A file never changes
+// under its name, so it is read once as long as the name exists.
 //
-// Needs no sync to the disk: after a power cut the boot id is another, and nothing is prepared.
+// Needs no sync to disk: after a power cut the boot id differs, and nothing is prepared.
 
 #include <filesystem>
 #include <map>
@@ -29,14 +28,14 @@ class ClaimStore {
   // `log` must outlive it.
   ClaimStore(std::filesystem::path dir, const Log& log) : dir_(std::move(dir)), log_(log) {}
 
-  // While it lives, nobody else reads or writes the store: no other thread, and no other process.
+  // While it lives, no other thread or process reads or writes the store.
   class Locked {
    public:
-    // By uid. A file that cannot be read is set aside as <uid>.damaged, with an error in the log:
-    // its claim is prepared again when kubelet asks for it.
+    // By uid. An unreadable file is renamed to <uid>.damaged, with an error in the log: its claim
+    // is prepared again when kubelet asks for it.
     Result<std::map<std::string, dra::PreparedClaim>> all();
     Result<void> put(const dra::PreparedClaim& claim);
-    // It is no error if there is none.
+    // A missing file is no error.
     Result<void> remove(const std::string& uid);
 
    private:
@@ -50,7 +49,7 @@ class ClaimStore {
     std::unique_lock<std::mutex> turn_;
     std::unique_ptr<process::ProcessLock> lock_;
   };
-  // Makes the folder if need be. kTimeout: another process has held the lock for kLongestWait.
+  // Makes the folder if needed. kTimeout: another process has held the lock for kLongestWait.
   Result<Locked> lock();
   static constexpr std::chrono::seconds kLongestWait{10};
 

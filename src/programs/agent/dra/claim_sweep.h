@@ -1,6 +1,6 @@
 #pragma once
-// Undoes claims that kubelet will never have undone: it has lost its own notes of them, or another
-// agent prepared them while this one undid them. Without it their share of a GPU stays taken until
+// Undoes claims that kubelet will never have undone: it has lost its record of them, or another
+// agent prepared them while this one undid them. Otherwise their share of a GPU stays taken until
 // the next reboot.
 
 #include <functional>
@@ -27,14 +27,15 @@ class ClaimSweep {
   };
   explicit ClaimSweep(Ports ports) : ports_(std::move(ports)) {}
 
-  // Asks the API server for each claim that is prepared. One is undone if its object is gone, no
-  // container that kubelet knows has a claim of its name, and the look before found the same: a Pod
-  // that is deleted by force is still being ended. Not thread-safe. Errors: as Objects::get(),
-  // PodResources::list() and undo; nothing is undone of what could not be judged.
+  // Asks the API server for each prepared claim. Undoes a claim if its object is gone, no container
+  // that kubelet knows has a claim of its name, and the previous look found the same: the
+  // containers of a Pod deleted by force may still be ending. Not thread-safe. Errors: as
+  // Objects::get(), PodResources::list() and undo; a claim is not undone if either could not be
+  // asked.
   Result<void> look();
 
  private:
-  // Whether the object of a prepared claim is there no more.
+  // Whether the object of a prepared claim is gone.
   Result<bool> is_gone(const dra::PreparedClaim& claim) const;
 
   const Ports ports_;

@@ -1,5 +1,5 @@
 #pragma once
-// What the claims that are prepared on this node come to. Pure.
+// The tenants of the claims that are prepared on this node. Pure.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace tranche::agent {
 
-// Devices for monitoring (adminAccess) have neither limits nor a place among those without.
+// Devices for monitoring (adminAccess) have no limits and are not listed as unlimited.
 std::vector<ClaimTenant> claim_tenants(const std::vector<dra::PreparedClaim>& claims,
                                        const ClaimNode& node);
 

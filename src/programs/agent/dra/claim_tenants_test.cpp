@@ -73,7 +73,7 @@ TEST(ClaimTenants, SharesThatWentTogetherAreOne) {
   EXPECT_EQ(tenants[0].most.at(0).permille, std::nullopt) << "twice a half";
 }
 
-// The record is older than what keeps it now.
+// The record is older than the present enforcer.
 TEST(ClaimTenants, AreKeptByWhatTheNodeHasNow) {
   auto node = node_of(test::machine_of({test::l20(0)}));
   const auto& uuid = node.machine.gpus[0].uuid.value;
@@ -84,7 +84,7 @@ TEST(ClaimTenants, AreKeptByWhatTheNodeHasNow) {
   EXPECT_EQ(tenants[0].limits.devices.at(0).enforcer, MemoryEnforcer::kKernel);
 }
 
-// Its file must not be taken for nobody's.
+// Its file must not be taken for an orphan.
 TEST(ClaimTenants, OneWhoseInstanceIsNotMadeYetIsKnownWithoutDevices) {
   auto device = share("");
   device.place = dra::MigPlace{.gpu = {"GPU-a"}, .profile_id = 19, .at = {0, 1}};

@@ -1,7 +1,7 @@
 #pragma once
 // Whether Kubernetes keeps the resource names of DeviceClasses, by which plain Pods get whole GPUs
-// on nodes in mode dra. Where feature gate DRAExtendedResource is off the API server drops them and
-// says nothing, so the chart writes each name in an annotation too. Watches while it lives.
+// on nodes in mode dra. With feature gate DRAExtendedResource off the API server drops them
+// silently, so the chart also writes each name in an annotation. Watches while it lives.
 
 #include <functional>
 #include <mutex>
@@ -21,7 +21,7 @@ class ClassWatch {
   ClassWatch(cluster::Objects& objects, std::function<void()> changed, Backoff backoff,
              const Log& log);
 
-  // False while it is not known.
+  // False while unknown.
   bool names_are_dropped() const;
 
  private:
@@ -29,7 +29,7 @@ class ClassWatch {
 
   std::function<void()> changed_;
   mutable std::mutex mutex_;
-  std::set<std::string> without_;  // classes that lost theirs
+  std::set<std::string> without_;  // classes without their name
   cluster::WatchCache classes_;    // last: its thread uses the others
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // Since when devices are unhealthy, and from which of them Pods are evicted by now. Pure but for
-// what it remembers; used by the agent's loop.
+// its memory; used by the agent's loop.
 
 #include <chrono>
 #include <map>
@@ -19,11 +19,11 @@ class IllSince {
   explicit IllSince(std::optional<std::chrono::nanoseconds> evict_after)
       : evict_after_(evict_after) {}
 
-  // What is unhealthy now. A device that recovers in between starts again.
+  // Sets what is unhealthy now. A device that recovers in between starts again.
   void see(const gpu::HealthReport& health, TimePoint now);
   // Those that have been unhealthy for long enough.
   std::set<std::string> evicting(TimePoint now) const;
-  // When another one joins them; nullopt: not by time alone.
+  // When the next one becomes due; nullopt: none does by time alone.
   std::optional<TimePoint> next(TimePoint now) const;
 
  private:

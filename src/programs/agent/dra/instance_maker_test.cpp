@@ -51,7 +51,7 @@ bool dies(const std::function<void()>& work) {
   }
 }
 
-// Killed after each call to the driver: the same call does the rest, and nothing is made twice.
+// Killed after each call to the driver: the same call does the rest, nothing is made twice.
 TEST(InstanceMakerTest, GoesOnAfterEveryCrash) {
   for (const auto fault : {test::MigFault::kKilled, test::MigFault::kKilledDone}) {
     for (int n = 1; n < 20; ++n) {
@@ -89,7 +89,7 @@ TEST(InstanceMakerTest, WhatIsInUseIsNotTakenAndItsUserIsNamed) {
   EXPECT_EQ(node.layout(0), "1g.10gb");
 }
 
-// A mode that needs a reset is the operator's.
+// Changing a mode that needs a reset is up to the operator.
 TEST(InstanceMakerTest, WhereTheModeNeedsAResetItStays) {
   CutNode node("a100-80gb");
   auto maker = node.maker();

@@ -40,7 +40,7 @@ std::set<std::string> resources_to_open(const State& state, const std::set<std::
   return open;
 }
 
-// What was granted since the holdings were looked at counts, too.
+// Grants since the holdings were read count, too.
 Result<std::set<std::string>> MpsOpener::decide(const State& state) {
   ASSIGN_OR_RETURN(const auto before, mps::read_open(root_));
   std::map<std::string, std::set<std::string>> wanted;

@@ -1,8 +1,7 @@
 #pragma once
-// Has the limits of MPS control daemons left open where claims get their GPUs, and set again where
-// the device plugin does (mps/open_file.h). A daemon has one setting for all its GPUs, so they
-// change hands together: to claims when no container of the device plugin holds one of them, back
-// when no claim does.
+// Has MPS control daemons leave limits open where claims get their GPUs, and set them where the
+// device plugin does (mps/open_file.h). A daemon has one setting for all its GPUs, so they change
+// together: to claims when no container of the device plugin holds one, back when no claim does.
 
 #include <filesystem>
 #include <optional>
@@ -16,8 +15,8 @@
 
 namespace tranche::agent {
 
-// The resources whose daemons' limits are to be left open; `before`: those of now. What is held is
-// not always known: then they stay as they are. Pure.
+// The resources whose daemons should leave limits open; `before`: those of now, which stay as they
+// are while it is unknown what is held. Pure.
 std::set<std::string> resources_to_open(const State& state, const std::set<std::string>& before);
 
 class MpsOpener final : public Follower {
@@ -28,10 +27,10 @@ class MpsOpener final : public Follower {
 
   Phase phase() const override { return Phase::kPrepare; }
   Result<void> follow(const Round& round) override;
-  // Writes again what could not be written.
+  // Retries what could not be written.
   void tick(TimePoint now) override;
   std::optional<TimePoint> next_tick() const override { return again_at_; }
-  // The next agent says it.
+  // The next agent decides from here on.
   void rest() override;
 
  private:

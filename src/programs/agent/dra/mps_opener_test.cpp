@@ -60,7 +60,7 @@ TEST(ResourcesToOpen, WhileItIsNotKnownWhatIsHeldAllStaysAsItIs) {
   EXPECT_THAT(resources_to_open(none, {kResource}), IsEmpty()) << "MPS shares it no more";
 }
 
-// A container may be granted a GPU after the holdings were looked at.
+// A container may be granted a GPU after the holdings were read.
 TEST(MpsOpener, WhatIsGrantedMeanwhileKeepsTheLimits) {
   const test::TempDir dir;
   test::LogRecorder log;
@@ -103,7 +103,7 @@ TEST(MpsOpener, WritesWhatItIsAndSaysOnceThatItCannot) {
   ASSERT_TRUE(nowhere.follow({dra, offer}));
   ASSERT_TRUE(nowhere.follow({dra, offer}));
   EXPECT_EQ(log.count("cannot be told whether claims get their GPUs"), 1);
-  // It is tried again, without anything else that happens.
+  // It is retried without any other event.
   const Follower::TimePoint now{std::chrono::hours(1)};
   nowhere.tick(now);
   ASSERT_TRUE(nowhere.next_tick());

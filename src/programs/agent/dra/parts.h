@@ -8,7 +8,7 @@
 
 namespace tranche::agent {
 
-// The service context.claims. null: nobody serves claims here, and nobody holds any.
+// The service context.claims. null: nobody serves claims here, and none is held.
 std::unique_ptr<ClaimService> make_claims(const AgentContext& context);
 
 Parts dra_parts(const AgentContext& context);

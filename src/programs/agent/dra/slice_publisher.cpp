@@ -56,7 +56,7 @@ void SlicePublisher::look() {
        .aim = kSlicesKey});
 }
 
-// The list is of now, and not the cache's, which may lack what was written a moment ago.
+// A fresh list: the cache may lack what was written a moment ago.
 Result<std::vector<cluster::ResourceSlice>> SlicePublisher::slices_there(
     const cluster::Call& call) const {
   ASSIGN_OR_RETURN(const auto list, ports_.objects.list(cluster::kResourceSlice, selection_, call));
@@ -68,7 +68,7 @@ Result<std::vector<cluster::ResourceSlice>> SlicePublisher::slices_there(
   return slices;
 }
 
-// Kubelet, or a person, may remove slices while they are written: then at once from a new list.
+// Kubelet or a person may remove slices while they are written: then starts again from a new list.
 Result<void> SlicePublisher::bring_up_to_date(const std::stop_token& stop) {
   for (int tries = 1;; ++tries) {
     auto done = write_what_differs(stop);
@@ -88,8 +88,8 @@ Result<void> SlicePublisher::write_what_differs(const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto there, slices_there(call));
   const auto told = told_;
   for (const auto& one : dra::writes_for(there, *std::move(wanted), ports_.names, owner)) {
-    // Places without counters would be given out twice. The pool is not complete yet, so the
-    // scheduler does not look at it; the one that is made without places follows.
+    // Places without counters would be given out twice. The scheduler ignores an incomplete pool;
+    // the next one is made without places.
     if (told_.counters && !told.counters) return {};
     auto written = write(one, call);
     if (!written) {

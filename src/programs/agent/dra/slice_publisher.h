@@ -1,11 +1,11 @@
 #pragma once
-// Keeps this node's ResourceSlices as they should be, on a thread of its own: writes what differs,
-// looks again when anybody changed them (kubelet removes them all when it starts), and tries again
-// while the API server is away. It reports which fields the API server dropped, so that the caller
-// publishes what this cluster can hold.
+// Keeps this node's ResourceSlices up to date, on its own thread: writes what differs, looks again
+// when anybody changed them (kubelet removes all when it starts), and retries while the API server
+// is away. Reports fields that the API server dropped, so that the caller publishes what this
+// cluster can hold.
 //
-// The slices stay when it ends: claims that are allocated need them, and kubelet removes them when
-// the driver has been away for 30 s.
+// The slices stay when it ends: allocated claims need them, and kubelet removes them when the
+// driver has been away for 30 s.
 
 #include <functional>
 #include <memory>
@@ -26,9 +26,9 @@ class SlicePublisher {
   struct Ports {
     cluster::Objects& objects;
     dra::PoolNames names;
-    // The Node, to which the slices belong. An error: it is not known yet.
+    // The Node, which owns the slices. An error: not known yet.
     std::function<Result<cluster::OwnerReference>()> owner;
-    // On the publisher's thread, once for each kind of field that this API server drops.
+    // On the publisher's thread, once for each kind of field that the API server drops.
     std::function<void(dra::Dropped)> dropped;
     const Log& log;
   };
@@ -50,7 +50,7 @@ class SlicePublisher {
   const cluster::ListOptions selection_;
   std::mutex mutex_;
   std::optional<dra::Pool> wanted_;  // guarded by mutex_
-  dra::Dropped told_;                // of the retrier's thread
+  dra::Dropped told_;                // reported so far; only on the retrier's thread
   Retrier retrier_;
   cluster::WatchCache slices_;  // last: its thread asks the retrier
 };

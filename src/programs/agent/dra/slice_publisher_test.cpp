@@ -62,7 +62,7 @@ TEST_F(SlicePublisherTest, FollowsThePool) {
   EXPECT_FALSE(dropped_);
 }
 
-// What was there when it was listed is not there any more when it is written.
+// A listed slice may be gone when it is written.
 TEST_F(SlicePublisherTest, WhoIsFasterIsFollowedAtOnce) {
   const Backoff never{.first = std::chrono::hours(1), .longest = std::chrono::hours(1)};
   SlicePublisher publisher(ports(), never);
@@ -118,7 +118,7 @@ TEST_F(SlicePublisherTest, TouchesItsOwnAlone) {
   EXPECT_FALSE(objects_.text(kResourceSlice, {"", "b"}).empty());
 }
 
-// What is as it should be is not written: each write wakes every scheduler.
+// What is up to date is not written: each write wakes every scheduler.
 TEST_F(SlicePublisherTest, WritesOnlyWhatDiffers) {
   SlicePublisher publisher(ports(), kSoon);
   for (int i = 0; i < 5; ++i) publisher.publish(pool_of(2));

@@ -1,6 +1,5 @@
 #pragma once
-// A node whose GPUs can be cut for claims, for the tests of this folder. What the hardware does is
-// tests/support/fake_mig_control.h.
+// A node whose GPUs can be cut for claims (tests/support/fake_mig_control.h), for tests.
 
 #include <fmt/format.h>
 
@@ -32,7 +31,7 @@ struct CutNode {
     machine.driver_version = "570.158.01";
   }
 
-  // As a reading of the hardware finds it.
+  // What a reading of the hardware returns.
   gpu::Machine read() const {
     auto now = machine;
     for (auto& gpu : now.gpus) {
@@ -88,7 +87,7 @@ struct CutNode {
   test::FakeClock clock;
   test::LogRecorder log;
   gpu::Machine machine;
-  std::vector<int> quiet;  // GPUs that were let go of
+  std::vector<int> quiet;  // GPUs that were quiesced
   int changes = 0;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
-// Whether the arbiter of this node runs, as a condition of the Node: TrancheArbiterRuns. Without an
-// arbiter, programs that start in limited containers get no GPU memory. Such Pods are admitted all
-// the same: they go on when it is back, and a Pod that is refused does not. The condition is False
-// once the arbiter has shown no sign of life for kPatience, which is longer than a roll-out takes;
-// it is True again when an arbiter has run for kSettled, so that one that crashes again and again
-// is reported once. A node on which it always ran has no such condition.
+// Reports whether this node's arbiter runs, as the Node's condition TrancheArbiterRuns. Without an
+// arbiter, programs that start in limited containers get no GPU memory; their Pods are admitted all
+// the same, because they continue when it is back and a refused Pod does not. The condition is
+// False after kPatience without a sign of life, which is longer than a roll-out takes, and True
+// once an arbiter has run for kSettled, so that one that crashes repeatedly is reported once. A
+// node on which it always ran has no such condition.
 //
 // Used by one thread.
 
@@ -29,7 +29,7 @@ class ArbiterWatch {
   ArbiterWatch(std::filesystem::path arbiter_dir, Report report, const Clock& clock,
                const Log& log);
 
-  // Looks once, and reports what is so. To be called again every few seconds.
+  // Looks once and reports. To be called every few seconds.
   void look();
 
  private:
@@ -39,9 +39,9 @@ class ArbiterWatch {
   Report report_;
   const Clock& clock_;
   const Log& log_;
-  std::optional<TimePoint> away_since_;   // since it lived for kSettled; nullopt: it does
-  std::optional<TimePoint> lives_since_;  // nullopt: it showed no sign of life
-  bool told_ = false;                     // that it is away
+  std::optional<TimePoint> away_since_;   // since it last ran for kSettled; nullopt: it runs
+  std::optional<TimePoint> lives_since_;  // nullopt: no sign of life
+  bool told_ = false;                     // its absence
 };
 
 }  // namespace tranche::agent

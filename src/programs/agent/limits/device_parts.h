@@ -1,6 +1,6 @@
 #pragma once
-// The parts that the node's containers have of its devices now, as they are enforced: what a raised
-// limit has to fit beside. A value, as of when it was read.
+// The parts that the node's containers have of its devices now, as enforced: a raised limit has to
+// fit next to these. A snapshot.
 
 #include <map>
 #include <set>
@@ -14,17 +14,17 @@
 
 namespace tranche::agent {
 
-// The tenants that hold a tranche. One whose tranches were all granted again holds none any more,
-// though its record is kept a while.
+// The tenants that hold a tranche. A tenant whose tranches were all granted again holds none,
+// though its record is kept for a while.
 std::set<std::string> holding_tenants(const std::vector<offer::GrantRecord>& grants);
 
 class DeviceParts {
  public:
   DeviceParts(const std::vector<offer::GrantRecord>& grants, const TenantStore& tenants);
 
-  // The tenant has these from now on.
+  // Sets the tenant's parts.
   void put(const limit::TenantLimits& limits);
-  // `wanted`, with no device's part raised further than the parts of all others on it leave room.
+  // `wanted`, with each device's part raised at most as far as all others leave room.
   limit::TenantLimits as_far_as_it_fits(limit::TenantLimits wanted,
                                         const offer::ResourceOffer& resource) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// A follower that derives from each offer which Pods are to be evicted. The controller evicts them,
-// and only where a controller that does is installed.
+// Derives from each offer which Pods are to be evicted. The controller evicts them, where it is
+// installed to.
 
 #include <functional>
 
@@ -12,8 +12,8 @@ namespace tranche::agent {
 
 class EvictionFollower final : public Follower {
  public:
-  // `evict`: passes the policy to the part that asks the controller; empty: none does.
-  // `somebody_evicts`: a controller is there to be asked. `log` outlives it.
+  // `evict`: passes the policy on to the part that asks the controller; empty: none.
+  // `somebody_evicts`: there is a controller. `log` outlives it.
   EvictionFollower(std::function<void(EvictPolicy)> evict, bool somebody_evicts, const Log& log)
       : evict_(std::move(evict)), somebody_evicts_(somebody_evicts), log_(log) {}
 

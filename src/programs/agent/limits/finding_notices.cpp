@@ -20,7 +20,7 @@ struct Group {
   const Finding* first = nullptr;  // the earliest finding
   std::set<std::string> instances;
   const cluster::Pod* pod = nullptr;  // null: not known
-  std::string container;              // "": not known
+  std::string container;              // "": unknown
   bool evict = false;
 };
 
@@ -32,14 +32,13 @@ const cluster::Pod* pod_of(const std::vector<cluster::Pod>& pods, const std::str
 bool says_evict(const EvictPolicy& policy, const limit::ArbiterStatus& status,
                 const Finding& finding) {
   if (finding.kind == Kind::kNoGrant) return policy.devices.contains(finding.device);
-  // Other kinds are no reason to evict: that process registered and is charged, so it uses nothing
-  // past the limiter.
+  // Other kinds are no reason to evict: that process is registered and charged.
   if (finding.kind != Kind::kUnregistered) return false;
   const auto tenant = std::ranges::find(status.tenants, finding.tenant, &limit::TenantStatus::id);
   return tenant != status.tenants.end() && policy.resources.contains(tenant->resource);
 }
 
-// What an Event counts: processes, or the times that somebody changed a limit.
+// What an Event counts: processes, or changes of a limit.
 std::string instance_of(const Finding& finding) {
   if (finding.pid != 0) return fmt::format("{} {}", finding.pid, finding.start_time);
   return fmt::format("{}", finding.since.time_since_epoch().count());
@@ -52,15 +51,15 @@ std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
   for (const auto& finding : status.findings) {
     const auto process = host::pod_process(finding.cgroup);
     const auto* pod = process ? pod_of(pods, process->pod_uid) : nullptr;
-    // The Pod has ended, and its finding will go soon, so nothing is reported. If no Pods can be
-    // read, only the node's Events are left.
+    // The Pod has ended and its finding will go soon. Without permission to read Pods, only the
+    // node's Events are left.
     if (process && pod == nullptr && !pods.empty()) continue;
     std::string container;
     if (pod != nullptr) {
       const auto name = pod->container_ids.find(process->container);
       if (name != pod->container_ids.end()) container = name->second;
     }
-    // Grouped by the container's name, so that the count goes on when the container is restarted.
+    // Grouped by the container's name, so the count goes on after a restart.
     auto& group =
         groups[fmt::format("{} {} {} {}", to_string(finding.kind),
                            pod != nullptr ? pod->uid : finding.cgroup, container, finding.device)];
@@ -178,7 +177,7 @@ FindingNotices describe_findings(const limit::ArbiterStatus& status,
     const auto where = pod != nullptr
                            ? fmt::format("Pod {}/{}", pod->ns, pod->name)
                            : fmt::format("control group {}", printable(group.first->cgroup));
-    // The uid is the node's name, as in kubelet's own Events.
+    // As in kubelet's own Events, the uid is the node's name.
     notices.standing.emplace(
         "node " + key,
         standing_event(group, {.api_version = "v1", .kind = "Node", .name = node, .uid = node},

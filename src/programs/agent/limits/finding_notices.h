@@ -1,6 +1,6 @@
 #pragma once
-// Turns the arbiter's findings into words for people: the Events that stand about a node and its
-// Pods, and the Pods to evict. Pure.
+// Turns the arbiter's findings into Events about the node and its Pods, and into the Pods to evict.
+// Pure.
 
 #include <set>
 #include <string>
@@ -29,8 +29,8 @@ struct FindingNotices {
   std::vector<cluster::EvictionRequest> evictions;  // one per Pod, in the order of the findings
 };
 
-// `pods`: the Pods of this node. A finding whose Pod is not among them is reported on the node
-// alone, and no Pod is evicted for it.
+// `pods`: the Pods of this node. A finding of any other Pod is reported on the node only, and leads
+// to no eviction.
 FindingNotices describe_findings(const limit::ArbiterStatus& status,
                                  const std::vector<cluster::Pod>& pods, const EvictPolicy& policy,
                                  const std::string& node);

@@ -30,7 +30,7 @@ void FindingReporter::look(const cluster::Call& call) {
   }
   FindingNotices notices;
   if (!status_.status().findings.empty()) {
-    // Without permission to read Pods there are none. The node's Events are reported all the same.
+    // Without permission to read Pods there are none; the node's Events are reported all the same.
     const auto pods = pods_.all();
     if (!pods && !pods_.is_refused()) return;  // the Pods will be read soon
     EvictPolicy policy;
@@ -59,8 +59,7 @@ void FindingReporter::read_status() {
   complaint_ = message;
 }
 
-// Writes the requests into the Node when they differ from those there, and renews them before they
-// are too old.
+// Writes the requests into the Node when they differ, and renews them before they expire.
 void FindingReporter::ask(std::vector<cluster::EvictionRequest> wanted, const cluster::Call& call) {
   if (wanted.size() > cluster::EvictionRequests::kMost) {
     wanted.resize(cluster::EvictionRequests::kMost);

@@ -1,10 +1,9 @@
 #pragma once
-// Reports what the arbiter found. People get Events on the Node and the Pod. The controller is
-// asked, by an annotation on this agent's own Node, to evict the Pods for which the configuration
-// says so (cluster/formats/eviction_requests.h). The agent evicts nothing itself.
+// Reports the arbiter's findings as Events on the Node and the Pod. By an annotation on its own
+// Node it asks the controller to evict the Pods for which the configuration says so
+// (cluster/formats/eviction_requests.h). The agent evicts nothing itself.
 //
-// An arbiter that does not run has no findings: then nothing is reported, and requests for
-// evictions are withdrawn.
+// While no arbiter runs there are no findings: nothing is reported, and requests are withdrawn.
 //
 // One thread calls look() at intervals; any thread may call follow().
 
@@ -55,7 +54,7 @@ class FindingReporter {
   NodeWriter writer_;
   std::mutex mutex_;
   EvictPolicy policy_;  // guarded by mutex_
-  // The members below are used by look()'s thread.
+  // Only on look()'s thread, from here.
   limit::StatusReader status_;
   std::string complaint_;  // about the status, logged last
   cluster::StandingEvents events_;

@@ -67,7 +67,7 @@ class FindingReporterTest : public testing::Test {
     ASSERT_TRUE(FsRoot().write_atomic(dir_.path() / "status.json",
                                       limit::encode(status, clock_.wall_now())));
   }
-  // As the agent does, at intervals: the Pods are read in between.
+  // As in the agent: looks at intervals, and reads the Pods in between.
   bool look_until(const std::function<bool()>& done) {
     return test::eventually([&] {
       reporter_->look({});
@@ -128,8 +128,7 @@ TEST_F(FindingReporterTest, ARequestIsRenewedWhileItStandsAndTakenBackAfter) {
   found({42});
   ASSERT_TRUE(look_until([&] { return asked().has_value(); }));
   const auto first = asked()->written_at;
-  // Writes are counted from here: a look that runs before the watch shows the first request writes
-  // it again.
+  // Counted from here: a look that runs before the watch shows the first request writes it again.
   const auto patches = patches_of_the_node();
   reporter_->look({});
   EXPECT_EQ(patches_of_the_node(), patches);

@@ -1,6 +1,6 @@
 #pragma once
-// How a grant of the device plugin comes about: it is reserved in the book of holdings, stored with
-// what its tenant is promised, and committed; or withdrawn, and the call of kubelet refused.
+// The life of a device plugin's grant: reserved in the book, stored with its tenant's promise, and
+// committed; or withdrawn, and kubelet's call refused.
 
 #include "agent/holdings/book.h"
 #include "agent/limits/tenant_manager.h"
@@ -9,8 +9,8 @@
 
 namespace tranche::agent {
 
-// `tenants`: null where nothing is stored; then no resource with limits is offered. Called by
-// gRPC's threads. The error reaches users by kubelet, as the message of the Pod that failed.
+// `tenants`: null where nothing is stored; then no resource with limits is offered. Called by gRPC
+// threads. Kubelet passes the error on to users, as the message of the failed Pod.
 Result<void> give(const offer::Grant& grant, Book& book, TenantManager* tenants);
 
 }  // namespace tranche::agent

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kProgram = "tranche-limit-hook";
 constexpr std::size_t kLargestHook = std::size_t{64} << 20U;
 
-// The program may be running, so the file is replaced and never written to.
+// The program may be running: replace the file, never write into it.
 Result<void> put(const FsRoot& fs, const std::filesystem::path& path, const std::string& content,
                  unsigned mode) {
   if (const auto now = fs.read(path, kLargestHook); now && *now == content) return {};

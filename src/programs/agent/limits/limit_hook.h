@@ -1,10 +1,10 @@
 #pragma once
-// Installs the container runtime's hook (hook/) on the host: the program at <state folder>/hook/,
+// Installs the container runtime's hook (hook/) on the host: the program at <state folder>/hook/
 // and the CDI specification that names it. Kubelet replays a grant's CDI devices whenever it
-// restarts the container, and a container does not start if no specification has its device. So
+// restarts the container, and a container without a specification for its device does not start. So
 // both stay as long as a grant names the device.
 //
-// TenantManager's threads use it in turn (its turns_). None of them answers a call of kubelet.
+// Used by TenantManager under its turns_, never by a thread that answers kubelet.
 
 #include <filesystem>
 #include <string>
@@ -26,14 +26,14 @@ class LimitHook {
 
   explicit LimitHook(Options options) : options_(std::move(options)) {}
 
-  // Installs both unless they are there already, each in one step. Errors: there is no program at
-  // `source`, or a folder cannot be written.
+  // Installs both unless they exist, each atomically. Errors: no program at `source`; a folder
+  // cannot be written.
   Result<void> install();
-  // The hook as a container's CDI file has it.
+  // The hook for a container's CDI file.
   cdi::Hook hook() const;
-  // Whether the file of a claim (cdi/claim_spec.h) has the hook, or cannot be read.
+  // Whether the CDI file of a claim (cdi/claim_spec.h) has the hook, or cannot be read.
   bool is_claimed() const;
-  // Removes both. Returns what it removed, for people.
+  // Removes both. Returns what was removed, for people.
   Result<std::vector<std::string>> remove();
 
  private:
@@ -44,7 +44,6 @@ class LimitHook {
   std::string installed_;  // content of the installed program
 };
 
-// The path of the hook's program, next to the limiter's library.
 std::filesystem::path hook_next_to(const std::filesystem::path& library);
 
 }  // namespace tranche::agent

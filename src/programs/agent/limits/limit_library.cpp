@@ -16,8 +16,7 @@ constexpr std::size_t kLargestLibrary = std::size_t{64} << 20U;
 
 std::string preload_text() { return fmt::format("{}\n", offer::kLibraryMount); }
 
-// Containers may have the file mounted, so it is never written to. It is replaced, and only when it
-// differs.
+// Containers may have mounted the file: replace it where it differs, never write into it.
 Result<void> put_file(const FsRoot& fs, const std::filesystem::path& path,
                       const std::string& content, unsigned mode) {
   if (const auto now = fs.read(path, kLargestLibrary); now && *now == content) return {};

@@ -1,10 +1,10 @@
 #pragma once
 // Installs libtranche-limit.so on the host, where containers mount it from. Kubelet replays a
 // grant's mounts whenever it restarts the container, even under a later release of the agent. So
-// each release's library lies in a folder named by its content, <dir>/<hash>/, together with the
-// preload file that names it. A folder is removed when no grant mounts from it any more.
+// each release's library and its preload file are in a folder named by its content, <dir>/<hash>/,
+// which is removed when no grant mounts from it any more.
 //
-// TenantManager's threads use it in turn (its turns_). None of them answers a call of kubelet.
+// Used by TenantManager under its turns_, never by a thread that answers kubelet.
 
 #include <filesystem>
 #include <optional>
@@ -29,12 +29,11 @@ class LimitLibrary {
   LimitLibrary(std::filesystem::path source, std::filesystem::path dir)
       : source_(std::move(source)), dir_(std::move(dir)) {}
 
-  // Installs the library unless it is there already. Errors: kNotFound: there is no library at
-  // `source`; it is empty; the folder cannot be written.
+  // Installs the library unless it exists. Errors: kNotFound: no library at `source`; it is empty;
+  // the folder cannot be written.
   Result<Installed> install();
 
-  // The names of other releases' folders, without those in which a file of `granted` (paths on the
-  // host) lies.
+  // Names of other releases' folders without a file of `granted` (paths on the host).
   Result<std::vector<std::string>> unused(const std::set<std::string>& granted) const;
   // Removes these folders, and returns their names.
   Result<std::vector<std::string>> remove(std::vector<std::string> names) const;
@@ -46,7 +45,7 @@ class LimitLibrary {
   std::optional<Installed> installed_;
 };
 
-// The library that was installed with this program: in ../lib next to the program's folder.
+// The library installed with this program: ../lib, seen from the program's folder.
 std::filesystem::path library_next_to_program();
 
 }  // namespace tranche::agent

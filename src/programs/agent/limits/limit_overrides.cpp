@@ -21,7 +21,7 @@ constexpr const char* kUnlimited =
     "tranche.limits for nvidia.com/gpu in the node's configuration and start the Pod anew, or "
     "claim a share";
 
-// A container that holds a resource, or uses a claim.
+// A container with a resource or a claim.
 struct Holder {
   std::string ns;
   std::string pod;
@@ -36,7 +36,7 @@ struct Holder {
   }
 };
 
-// The holders whose containers are known: before that nothing can be set.
+// The holders whose containers are known; settings need the container.
 std::vector<Holder> all_holders(const holdings::Holdings& all) {
   std::vector<Holder> holders;
   for (const auto& one : all) {
@@ -70,7 +70,7 @@ struct Wanted {
   LimitSetting setting;
   Raising raising = Raising::kAllowed;
   bool unlimited = false;  // Holder::unlimited: it cannot hold
-  // With how many settings of the same tenant come before it. Empty: none.
+  // By tenant, with the number of its settings that come first. Empty: none.
   std::vector<std::pair<std::string, std::size_t>> tenants = {};
 };
 
@@ -80,7 +80,7 @@ std::vector<cluster::Pod>::const_iterator pod_of(const Holder& holder,
       pods, [&](const cluster::Pod& one) { return one.ns == holder.ns && one.name == holder.pod; });
 }
 
-// The setting in the Pod's annotations, for each of its containers; empty: there is none.
+// The setting in the Pod's annotations, for each container; empty: none.
 LimitSetting annotated_setting(const cluster::Pod& pod) {
   const auto value = [&](const char* name) { return cluster::value_of(pod.annotations, name); };
   return {.ns = pod.ns,
@@ -93,7 +93,7 @@ LimitSetting annotated_setting(const cluster::Pod& pod) {
           .priority = value(kClassAnnotation)};
 }
 
-// Added after the operator's setting for the container, which therefore comes first.
+// Added after the operator's setting for the container, which takes precedence.
 void add_annotated(const Holder& holder, const std::vector<cluster::Pod>& pods,
                    std::vector<Wanted>& wanted) {
   const auto pod = pod_of(holder, pods);
@@ -207,7 +207,7 @@ void LimitOverrides::look(HolderAnswers& holders, TenantManager& manager,
   answer(outcomes_, *node, call);
 }
 
-// Parses the order. One that cannot be parsed changes nothing.
+// Parses the order. An invalid one changes nothing.
 LimitOverrides::Settings LimitOverrides::read(const std::string& text) {
   if (text.empty()) return {};
   auto settings = cluster::decode_limit_settings(text);

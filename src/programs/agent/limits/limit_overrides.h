@@ -1,12 +1,12 @@
 #pragma once
 // Follows the limits that the operator sets for containers of this node
-// (cluster/formats/limit_settings.h). It reads the order from the Node and finds the tenant that
-// each setting is about in the book of holdings. The TenantManager then applies the setting. The
-// answer in the Node says what holds, and an Event on the Pod reports a refused setting.
+// (cluster/formats/limit_settings.h): reads the order from the Node, finds each setting's tenant in
+// the book of holdings, and has the TenantManager apply it. The answer in the Node says which
+// limits hold; an Event on the Pod reports a refused setting.
 //
-// It also follows the annotations by which a Pod's owner sets limits for all its containers
-// (tranche.dev/memory, tranche.dev/compute, tranche.dev/class). An annotation may only lower. The
-// operator's setting for a container takes precedence as long as it can be kept.
+// Also follows the annotations by which a Pod's owner lowers limits for all its containers
+// (tranche.dev/memory, tranche.dev/compute, tranche.dev/class). The operator's setting for a
+// container takes precedence as long as it can be kept.
 //
 // One thread calls look() at intervals.
 
@@ -36,8 +36,8 @@ inline constexpr const char* kClassAnnotation = "tranche.dev/class";
 
 class LimitOverrides {
  public:
-  // How often the Pods are read, and kubelet is asked if something is set, while the order stays
-  // the same. New containers may come, with other devices.
+  // How often Pods are read, and kubelet asked if something is set, while the order stays the same:
+  // there may be new containers with other devices.
   static constexpr std::chrono::seconds kAskAgain{5};
 
   // The references outlive it.
@@ -62,7 +62,7 @@ class LimitOverrides {
   const Clock& clock_;
   const Log& log_;
   NodeWriter writer_;
-  std::optional<std::string> obeyed_;  // the order that was carried out last
+  std::optional<std::string> obeyed_;  // applied last
   std::chrono::steady_clock::time_point obeyed_at_{};
   Settings settings_;
   Outcomes outcomes_;

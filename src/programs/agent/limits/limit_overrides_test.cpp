@@ -24,8 +24,8 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-// A GPU of 1000 MiB in four; Pod shop/p, container main, holds the first, which another Pod had
-// just before: that one's grant is kept a while.
+// A GPU of 1000 MiB in four. Container main of Pod shop/p holds the first, which another Pod had
+// just before, so that one's grant is still kept.
 class SettingFollowerTest : public testing::Test {
  protected:
   SettingFollowerTest() {
@@ -73,7 +73,7 @@ class SettingFollowerTest : public testing::Test {
             .compute = {},
             .priority = {}};
   }
-  // Writes the order as the operator does; the answer in the Node stays.
+  // Writes the order as the operator does; keeps the answer in the Node.
   void order(const std::string& text) {
     auto node =
         json::parse(objects_.text(cluster::kNode, {.ns = "", .name = "n1"}), nullptr, false);
@@ -87,7 +87,7 @@ class SettingFollowerTest : public testing::Test {
     }
     objects_.put(cluster::kNode, node.dump());
   }
-  // From now on its class goes by its Pod's PriorityClass.
+  // Lets the class follow the Pod's PriorityClass.
   void map_classes() {
     auto& rules = resource_.limits->rules;
     rules.policy = config::SharePolicy::kPriority;
@@ -199,7 +199,7 @@ TEST_F(SettingFollowerTest, ARefusalIsAnsweredAndToldOnce) {
   EXPECT_EQ(events().size(), 2U);
 }
 
-// As `tranche limit set` orders: the one that holds stays behind the new one until that is
+// As `tranche limit set` orders: the setting that holds comes after the new one until that is
 // answered.
 TEST_F(SettingFollowerTest, WhatIsRefusedLeavesWhatHoldsUntouched) {
   order(cluster::encode(std::vector{setting("100Mi")}));
@@ -233,7 +233,7 @@ TEST_F(SettingFollowerTest, WhatIsRefusedLeavesThePodsAnnotationInForce) {
   EXPECT_EQ(identify(tenant_file()), written);
 }
 
-// The command may be killed before it takes back what is refused.
+// The command may be killed before it removes a refused setting.
 TEST_F(SettingFollowerTest, TheNextAgentLeavesWhatHoldsBehindARefusal) {
   order(cluster::encode(std::vector{setting("600Mi"), setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kRefused, "600Mi"));
@@ -304,8 +304,8 @@ TEST_F(SettingFollowerTest, TheNextAgentKeepsAClassUntilItKnowsThePods) {
   EXPECT_TRUE(becomes(Priority::kNormal));
 }
 
-// A share of 400 MiB and 40 %, lowered to 300 MiB by its claim's configuration, which container
-// `gpu` of Pod shop/c has.
+// A share of 400 MiB and 40 %, lowered to 300 MiB by its claim's configuration, in container `gpu`
+// of Pod shop/c.
 class ClaimSettingTest : public SettingFollowerTest {
  protected:
   ClaimSettingTest() {
@@ -327,7 +327,7 @@ class ClaimSettingTest : public SettingFollowerTest {
     prepare("c-half-x", "gpu", claim_.limits);
     uid_ = put("{}");
   }
-  // Enters the claim in the book; `limits`: nullopt, it is a whole GPU.
+  // Enters the claim in the book; `limits`: nullopt for a whole GPU.
   void prepare(const std::string& claim, const std::string& request,
                const std::optional<GrantLimits>& limits,
                const std::vector<std::string>& more_shares = {}) {
@@ -413,7 +413,7 @@ TEST_F(ClaimSettingTest, AnAnnotationLowersAndNeverRaises) {
                   "container gpu, claim/half: memory: 350 MiB is more than the 300 MiB")));
 }
 
-// A whole GPU, by an extended resource of the DeviceClass: the scheduler made the claim.
+// A whole GPU through an extended resource of the DeviceClass: the scheduler made the claim.
 TEST_F(ClaimSettingTest, WithoutTheLimiterNothingIsSetAndTheReasonIsTold) {
   prepare("c-extended-x", "container-0-request-0", std::nullopt);
   const auto text = [](const std::string& annotations) {
@@ -442,7 +442,7 @@ TEST_F(ClaimSettingTest, WithoutTheLimiterNothingIsSetAndTheReasonIsTold) {
   EXPECT_EQ(mib(), 300U);
 }
 
-// Whoever makes a Pod may name any claim; kubelet starts it with its own alone.
+// Anybody can name any claim in a Pod; kubelet starts only the Pod that it is reserved for.
 TEST_F(ClaimSettingTest, APodThatNeverStartedHasNoSay) {
   put(R"({"tranche.dev/memory":"200Mi"})", "");
   order(cluster::encode(std::vector{setting("100Mi")}));
@@ -450,7 +450,7 @@ TEST_F(ClaimSettingTest, APodThatNeverStartedHasNoSay) {
   EXPECT_EQ(mib(), 300U);
 }
 
-// An agent starts: it follows settings before its claims are restored.
+// An agent follows settings before it has restored its claims.
 TEST_F(ClaimSettingTest, WhatIsSetStaysWhileNobodyKnowsTheClaims) {
   order(cluster::encode(std::vector{setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
@@ -519,7 +519,7 @@ TEST_F(SettingFollowerTest, KubeletThatIsAwayUndoesNothing) {
   EXPECT_EQ(answered()->state, LimitOutcome::State::kHolds);
 }
 
-// An agent that begins while the API server answers only half: what holds is not undone.
+// An agent starts while the API server answers only some calls: what holds is kept.
 TEST_F(SettingFollowerTest, PodsThatCannotBeReadUndoNothing) {
   order(cluster::encode(std::vector{setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));

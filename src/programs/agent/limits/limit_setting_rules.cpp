@@ -47,7 +47,7 @@ Result<Values> read(const LimitSetting& setting) {
   return values;
 }
 
-// nullopt: no limit, also when the limit is all of a device whose memory ends there by itself.
+// nullopt: no limit, also when it is all of a device that has no more anyway.
 Result<std::optional<Bytes>> memory_of(const config::MemoryLimit& wanted,
                                        const offer::Device& device) {
   using Part = std::optional<Bytes>;
@@ -83,7 +83,7 @@ std::string percent(const std::optional<std::uint32_t>& permille) {
   return permille ? fmt::format("{:g}%", *permille / 10.0) : "no cap";
 }
 
-// Why a setting may not be more than what is there, for people.
+// The reason for an upper bound, for people.
 struct Ceiling {
   std::string_view of;  // "the 5 MiB of the configuration, and ..."
   std::string_view remedy;
@@ -100,7 +100,7 @@ constexpr Ceiling kOfEnvironment{
     "the container's environment, with which it was started as a client of MPS",
     "start the container anew with a claim whose configuration asks for more"};
 
-// kPermission, or `code`: `after` is more than `most`.
+// kPermission, or `code`: `after` exceeds `most`.
 Result<void> check_lowers(const DeviceLimits& most, const DeviceLimits& after,
                           const Ceiling& ceiling, Code code = Code::kPermission) {
   if (most.memory && (!after.memory || *after.memory > *most.memory)) {
@@ -169,7 +169,7 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
   }
   auto limits = promised;
   limits.set_by_operator = raising == Raising::kAllowed;
-  // Priorities are ordered from the most to the least urgent.
+  // Priorities are ordered, the most urgent first.
   if (raising == Raising::kRefused && values.priority && *values.priority < limits.priority) {
     return fail(Code::kPermission,
                 fmt::format("class: {} goes before {}, the configuration's, and a Pod's annotation "
@@ -187,7 +187,7 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
     const auto before = part;
     if (values.memory) {
       ASSIGN_OR_RETURN(part.memory, memory_of(*values.memory, *device));
-      // A promise of all that the tenant could borrow leaves nothing to borrow.
+      // All that the tenant could borrow is promised, so nothing is left to borrow.
       if (part.borrowing && (!part.memory || *part.memory >= part.borrowing->hard)) {
         part.borrowing.reset();
       }
@@ -231,7 +231,7 @@ Result<limit::TenantLimits> with_claim_setting(const ClaimTenant& tenant,
     TRY(check_lowers(tenant.most.at(i), part, kOfClaim));
     if (raising == Raising::kRefused) TRY(check_lowers(promised, part, kOfClaimsConfiguration));
     if (tenant.client) TRY(check_lowers(promised, part, kOfEnvironment, Code::kFailedPrecondition));
-    // A cap that was not set now is MPS' to keep.
+    // A cap that was not set now is kept by MPS.
     if (tenant.by_mps && !values.compute) part.permille.reset();
   }
   if (tenant.by_mps) limits.priority = Priority::kLatencyCritical;

@@ -15,21 +15,19 @@
 
 namespace tranche::agent {
 
-// What one device promises to all but the tenant that the setting is about. It counts tenants that
-// hold tranches of the device, and tranches still on offer, because kubelet may grant those at any
-// time.
+// What a device promises to all tenants except the one of the setting: tenants that hold tranches,
+// and tranches on offer, which kubelet may grant at any time.
 struct PromisedElsewhere {
   Bytes memory;
   std::uint32_t permille = 0;
 };
 
-// Whether a setting may raise a promise: the operator's may, a Pod owner's (annotations) may only
-// lower.
+// Whether a setting may raise a promise: the operator's may, a Pod owner's may not.
 enum class Raising { kAllowed, kRefused };
 
-// kInvalidArgument: an impossible value, or a class under a policy other than `priority`;
-// kFailedPrecondition: the resource has no limits, or the promise could not be kept; kPermission:
-// it raises, and may not. Lowering is always possible. `elsewhere`: by the device's uuid.
+// kInvalidArgument: an impossible value, or a class under a policy other than `priority`.
+// kFailedPrecondition: the resource has no limits, or the promise could not be kept. kPermission:
+// it raises, and may not. Lowering is always possible. `elsewhere`: by device UUID.
 Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
                                          const cluster::LimitSetting& setting,
                                          const offer::ResourceOffer& resource,
@@ -39,11 +37,11 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
 // What a claim's tenant is promised without a setting.
 Result<limit::TenantLimits> promised_limits(const ClaimTenant& tenant);
 
-// with_setting() for a claim's tenant. Nobody raises it above what the claim consumed (`most`): the
-// scheduler has given the rest to others. A setting that may not raise stays below what the claim's
-// configuration has lowered, too. kPermission: it is more. kInvalidArgument: an impossible value,
-// or a class, which claims do not have. kFailedPrecondition: the machine does not have the device,
-// or the container is a client of MPS and was started with less.
+// with_setting() for a claim's tenant. Nothing raises it above what the claim consumed (`most`):
+// the scheduler has given the rest to others. A setting that may not raise also stays below the
+// claim's configuration. kPermission: it exceeds that. kInvalidArgument: an impossible value, or a
+// class, which claims do not have. kFailedPrecondition: the machine lacks the device, or the
+// container is a client of MPS and was started with less.
 Result<limit::TenantLimits> with_claim_setting(const ClaimTenant& tenant,
                                                const cluster::LimitSetting& setting,
                                                Raising raising);

@@ -55,7 +55,7 @@ TEST(WithSetting, MemoryAndComputeAsTheyAreWritten) {
   EXPECT_EQ(open.weight, 250U);
 }
 
-// Its GPU instance has more, which is for its neighbours.
+// The rest of its GPU instance belongs to its neighbours.
 TEST(WithSetting, AComputeInstanceIsNotLetBeyondItsPart) {
   auto instance = resource();
   instance.devices[0].shares_memory = true;
@@ -68,7 +68,7 @@ TEST(WithSetting, AComputeInstanceIsNotLetBeyondItsPart) {
   EXPECT_EQ(with("none")->devices.at(0).memory, std::nullopt) << "the operator's own words";
 }
 
-// limits/v1 has no part that is larger than what may be borrowed.
+// limits/v1 has no part larger than what may be borrowed.
 TEST(WithSetting, WhatIsPromisedIsNotBorrowed) {
   auto elastic = promised();
   elastic.enforcement = Enforcement::kElastic;
@@ -196,7 +196,7 @@ TEST(WithSetting, SaysWhatToWrite) {
   }
 }
 
-// What a client of MPS was promised stands in its environment.
+// The promise to a client of MPS is in its environment.
 TEST(WithClaimSetting, AClientOfMpsIsLoweredByTheLimiterAndNotRaised) {
   ClaimTenant tenant{
       .id = "t",

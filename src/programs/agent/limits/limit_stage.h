@@ -1,6 +1,6 @@
 #pragma once
-// A resource with limits is only offered where containers can be limited. Otherwise a container
-// would silently get a whole GPU.
+// Offers a resource with limits only where containers can be limited. Otherwise a container would
+// silently get a whole GPU.
 
 #include "agent/limits/limit_standing.h"
 #include "agent/limits/tenant_manager.h"

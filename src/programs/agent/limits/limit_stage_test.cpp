@@ -22,7 +22,7 @@ offer::Offer limited_resources(unsigned count) {
   return offer;
 }
 
-// Which container a grant is for is not told when it is asked for.
+// Allocate does not say which container a grant is for.
 TEST(LimitStage, MoreLimitedResourcesThanAContainerCanBeHeldToAreNotOffered) {
   LimitInput input(nullptr);
   State state;

@@ -13,7 +13,7 @@ struct LimitStanding {
   // nullopt: containers cannot be limited, or need not be.
   std::optional<offer::LimitMounts> mounts;
   std::string trouble;  // why containers cannot be limited; empty: they can
-  // Why the runtime's hook is not installed; empty: it is, or is not needed.
+  // Why the runtime's hook is missing; empty: it is there, or not needed.
   std::string hook_trouble;
   bool operator==(const LimitStanding&) const = default;
 };

@@ -19,15 +19,14 @@ Result<std::set<std::string>> LivingTenants::names() {
   for (const auto& tenant : status_.status().tenants) {
     if (tenant.processes > 0) names.insert(tenant.id);
   }
-  // Ends with its process. Findings of other kinds stay, or are of a registered process.
+  // Ends with its process. Findings of other kinds stay after it, or are of a registered process.
   for (const auto& finding : status_.status().findings) {
     if (finding.kind == limit::Finding::Kind::kUnregistered) names.insert(finding.tenant);
   }
   return names;
 }
 
-// An arbiter that was killed leaves its status. The reporter of findings says why a status cannot
-// be read.
+// A killed arbiter leaves its status behind. FindingReporter logs why a status cannot be read.
 void LivingTenants::read_status() {
   const auto alive = arbiter_dir_ / process::LivenessFile::kArbiters;
   const bool runs =

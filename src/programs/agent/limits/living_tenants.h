@@ -1,8 +1,7 @@
 #pragma once
-// Which tenants have a living process, by all that the agent can see: what is mounted in the
-// processes that /proc shows, and whom the arbiter knows. An agent without the node's process ids
-// (`hostPID`) sees no container's mounts. The arbiter has them, and a process that it knows is in a
-// container that lives.
+// Which tenants have a living process: from the mounts of processes in /proc, and from the arbiter.
+// An agent without the node's process ids (`hostPID`) sees no container's mounts. The arbiter has
+// them, and its registered processes are in living containers.
 //
 // Used by one thread.
 
@@ -23,9 +22,9 @@ class LivingTenants {
   // outlives it.
   LivingTenants(FsRoot host, std::filesystem::path arbiter_dir, const Clock& clock);
 
-  // The names that mounted_names() tells, and the tenants with a process that has registered or
-  // should have (a finding). An arbiter that does not run, or whose status cannot be read, adds
-  // none: it says nothing of anybody. Errors: as mounted_names().
+  // The names from mounted_names(), and tenants with a process that is registered or should be (a
+  // finding). An arbiter that does not run, or whose status cannot be read, adds none. Errors: as
+  // mounted_names().
   Result<std::set<std::string>> names();
 
  private:

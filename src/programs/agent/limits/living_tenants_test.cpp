@@ -22,7 +22,7 @@ class LivingTenantsTest : public testing::Test {
   LivingTenantsTest() { mounts("30 1 0:98 / / rw - overlay overlay rw\n"); }
 
   std::filesystem::path arbiter() const { return dir_.path() / "arbiter"; }
-  // The mounts of the only process that this one sees.
+  // The mounts of the only visible process.
   void mounts(const std::string& table) const { put(dir_.path() / "host/proc/7/mountinfo", table); }
   void arbiter_tells(const std::map<std::string, unsigned>& processes) const {
     limit::ArbiterStatus status;
@@ -58,7 +58,7 @@ TEST_F(LivingTenantsTest, WhoHasAProcessByTheArbiterLives) {
   EXPECT_THAT(living_.names().value(), IsEmpty());
 }
 
-// It is on a GPU now, by NVML.
+// NVML lists it on a GPU.
 TEST_F(LivingTenantsTest, WhoHasAnUnregisteredProcessLivesToo) {
   limit::ArbiterStatus status;
   status.findings = {{.kind = Kind::kUnregistered, .tenant = "t1", .pid = 7},

@@ -7,7 +7,7 @@
 namespace tranche::agent {
 namespace {
 
-// The names behind a folder that is called thus.
+// The names that follow `folder` in the path.
 void names_behind(const std::filesystem::path& path, std::string_view folder,
                   std::set<std::string>& names) {
   bool is_behind = false;

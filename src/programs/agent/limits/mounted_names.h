@@ -1,5 +1,5 @@
 #pragma once
-// Which tenants and which releases of the library living containers have mounted.
+// Which tenants and releases of the library living containers have mounted.
 
 #include <set>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace tranche::agent {
 
-// The names below `tenants` and `lib` of a state folder of which any living process has something
-// mounted; a container's mount point below /run/tranche counts too. The state folder itself may be
-// mounted anywhere, so it is not compared: a name that occurs elsewhere is listed as well. An
-// error: it is not known.
+// The names below `tenants` and `lib` of a state folder of which a living process has something
+// mounted; mount points below /run/tranche in containers count, too. The state folder may be
+// mounted anywhere, so its path is not compared: the same name elsewhere is listed as well. An
+// error: unknown.
 Result<std::set<std::string>> mounted_names(const FsRoot& fs);
 
 }  // namespace tranche::agent

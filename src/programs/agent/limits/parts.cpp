@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::seconds kLookAtFindings{2};
 constexpr std::chrono::seconds kLongestLook{5};
 
-// Looks after the arbiter of this node and its findings, on a thread of its own.
+// Watches this node's arbiter and its findings, on its own thread.
 class Findings {
  public:
   explicit Findings(const AgentContext& context)
@@ -42,7 +42,7 @@ class Findings {
   process::Periodic finder_;  // last: its thread uses the others
 };
 
-// Without a cluster, or where no arbiter runs, nobody is asked to evict.
+// Without a cluster or an arbiter, nobody is asked to evict.
 std::function<void(EvictPolicy)> report_findings(const AgentContext& context) {
   auto* const cluster = context.outside.cluster;
   if (cluster == nullptr) return {};

@@ -1,5 +1,5 @@
 #pragma once
-// Limits of containers: what they need on the host, who keeps them, and what the arbiter finds.
+// Limits of containers: what they need on the host, and what the arbiter finds.
 
 #include <memory>
 

@@ -35,7 +35,7 @@ void TenantFollower::rest() {
   parts_.grants.share();
 }
 
-// Runs after the first offer, because a setting is checked against what the offer promises.
+// Runs after the first offer, because settings are checked against it.
 void TenantFollower::start_threads() {
   if (pruner_) return;
   pruner_.emplace(parts_.interval, [this] { prune(); });
@@ -48,7 +48,7 @@ void TenantFollower::start_threads() {
 void TenantFollower::prune() {
   const auto stored = parts_.tenants.save_grants();
   if (parts_.tell_stored) parts_.tell_stored(stored);
-  // Two rounds' answers are far enough apart all the same.
+  // Two rounds' answers are further apart than this.
   const auto answer = parts_.holders.get(parts_.interval / 10);
   if (!answer) return parts_.tenants.unanswered();
   std::optional<Result<std::set<std::string>>> living;  // looked at once
@@ -59,7 +59,7 @@ void TenantFollower::prune() {
                               if (!living) living = parts_.living.names();
                               return *living;
                             },
-                        // Two rounds that follow each other are further apart.
+                        // Two successive rounds are further apart.
                         .agree = parts_.interval * 2 / 3};
   if (parts_.tenants.prune(holders)) parts_.renew_checkpoint();
 }

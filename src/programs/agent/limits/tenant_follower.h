@@ -1,7 +1,7 @@
 #pragma once
-// A follower for running containers: it gives them what is promised now, and removes tenants that
-// nobody holds any more. It has two threads: one drops grants that are over and writes those that
-// could not be written, one follows the limits that the operator and the Pods' owners set.
+// Updates running containers to what is promised now, and removes tenants that nobody holds any
+// more. Has two threads: one drops grants that are over and retries those that could not be
+// written, one follows the limits set by the operator and by Pods' owners.
 
 #include <chrono>
 #include <functional>
@@ -28,19 +28,19 @@ class TenantFollower final : public Follower {
     std::chrono::milliseconds interval;  // between two rounds in which grants are dropped
     LivingTenants living;
     std::unique_ptr<LimitOverrides> overrides;  // null: limits are never overridden
-    // Has kubelet write its checkpoint again. Called from any thread.
+    // Has kubelet write its checkpoint again. From any thread.
     std::function<void()> renew_checkpoint;
-    // Told again and again, from a thread of its own, whether grants are stored. May be empty.
+    // Receives repeatedly, on its own thread, whether grants are stored. May be empty.
     std::function<void(const Result<void>&)> tell_stored;
   };
   // The references outlive it.
   explicit TenantFollower(Parts parts);
 
   Result<void> follow(const Round& round) override;
-  // Starts the threads after the first round and not in it, so that their calls to kubelet do not
-  // delay the registration.
+  // Starts the threads after the first round, so that their calls to kubelet do not delay the
+  // registration.
   void tick(TimePoint) override { start_threads(); }
-  // Grants that it stored meanwhile are in the book from then on.
+  // From then on the book has the grants that it stored meanwhile.
   Result<void> predecessor_ended() override;
   void rest() override;
 

@@ -11,7 +11,7 @@ namespace tranche::agent {
 namespace {
 
 // Whether `held` may be this tenant's container: it holds an id of the tenant's resource on one of
-// the tenant's devices.
+// its devices.
 bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenant) {
   if (held.resource != tenant.resource) return false;
   return std::ranges::any_of(held.ids, [&](const std::string& id) {
@@ -27,8 +27,8 @@ Result<std::set<std::string>> living_of(const Holders& holders) {
 
 }  // namespace
 
-// Marks a tenant whose files are being written. Until its grant is recorded, sweeping must not take
-// these files for a gone tenant's.
+// Marks a tenant whose files are being written. Until its grant is recorded, sweeping must not
+// remove them.
 class TenantManager::Storing {
  public:
   Storing(TenantManager& manager, const std::string& id) : manager_(manager), id_(id) {
@@ -126,8 +126,7 @@ void TenantManager::follow(const offer::Offer& offer) {
   offer_ = offer;
   follow_all();
   hook_wanted_ = std::ranges::any_of(offer_.resources, offer::has_runtime_hook);
-  // A reboot empties the CDI folder, and kubelet restarts containers that have the hook all the
-  // same.
+  // A reboot empties the CDI folder, but kubelet restarts containers with the hook.
   if (hook_wanted_ || !is_hook_granted()) return;
   if (const auto installed = hook_.install(); !installed) complain(installed.error());
 }
@@ -155,7 +154,7 @@ Result<std::optional<DeviceLimits>> TenantManager::part_of(const std::string& te
   return enforced_part({.enforcement = now.enforcement, .devices = now.devices}, device);
 }
 
-// Answers for the tenants that have settings. What is lowered may leave room for those before it.
+// Answers for the tenants with settings. What is lowered may make room for tenants before it.
 TenantManager::Answers TenantManager::follow_all() {
   Answers answers;
   const auto grants = grants_.all();
@@ -201,7 +200,7 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
           pod != pod_classes_.end() && rules.maps_classes()) {
         limits->priority = rules.class_of(pod->second);
       }
-      // Until Pods are known, the tenant keeps the class that an earlier agent gave it.
+      // Until Pods are known, the tenant keeps its class from an earlier agent.
       const bool keeps_class = rules.maps_classes() && !settings_ && wanted.has_value();
       const auto given = keeps_class ? wanted->priority : Priority::kNormal;
       wanted = tenant_limits(id, grant.resource.value, *limits);
@@ -232,7 +231,7 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
   return put.value_or(false);
 }
 
-// Where parts add up, nobody is raised into what others have.
+// Where parts add up, nobody is raised into the parts of others.
 limit::TenantLimits TenantManager::fitted(const limit::TenantLimits& wanted,
                                           const DeviceParts& parts,
                                           const offer::ResourceOffer& resource) {
@@ -256,7 +255,7 @@ void TenantManager::tell_waiting(std::size_t before) {
       waiting_.size(), waiting_.size() == 1 ? " is" : "s are"));
 }
 
-// The files of a tenant that has none are the matter of who prepares the claim.
+// Missing files of a tenant are written when its claim is prepared.
 bool TenantManager::follow_claim(const ClaimTenant& claim, const std::vector<ClaimTenant>& all,
                                  Answers& answers) {
   if (claim.limits.devices.empty()) return false;
@@ -273,7 +272,7 @@ bool TenantManager::follow_claim(const ClaimTenant& claim, const std::vector<Cla
   return put.value_or(false);
 }
 
-// As set(). A setting that one of its other tenants cannot keep is refused here, too.
+// As set(). A setting that another of its tenants cannot keep is refused here, too.
 std::vector<Result<limit::TenantLimits>> TenantManager::set_claim(
     const ClaimTenant& claim, const std::vector<ClaimTenant>& all) const {
   std::vector<Result<limit::TenantLimits>> tried;
@@ -291,8 +290,8 @@ std::vector<Result<limit::TenantLimits>> TenantManager::set_claim(
   return tried;
 }
 
-// Tries the tenant's settings in order, up to the first that can be kept. The operator's count
-// against what the tenant can have now (`fits`), and a Pod owner's lower what it is promised.
+// Tries the tenant's settings in order, up to the first that can be kept. The operator's are
+// checked against what the tenant can have now (`fits`); a Pod owner's lower the promise.
 std::vector<Result<limit::TenantLimits>> TenantManager::set(const limit::TenantLimits& promised,
                                                             const limit::TenantLimits& fits,
                                                             const DeviceParts& parts,
@@ -313,7 +312,7 @@ std::vector<Result<limit::TenantLimits>> TenantManager::set(const limit::TenantL
   return tried;
 }
 
-// Containers of other resources count too: they keep the part of the device that they have.
+// Containers of other resources count too: they keep their part of the device.
 std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
     const std::string& id, const offer::ResourceOffer& resource) const {
   std::map<std::string, offer::Kept> kept;
@@ -365,15 +364,15 @@ bool TenantManager::prune(const Holders& holders) {
 }
 
 void TenantManager::sweep_tenants(const Holders& holders) {
-  // The folder is listed before the stored grants are read: a tenant whose files are seen is still
-  // being stored, or its grant is seen below.
+  // The folder is listed before the stored grants are read: a tenant in it is still being stored,
+  // or its grant is in the list below.
   const auto ids = tenants_.ids();
   if (!ids) return complain(ids.error());
   auto known = being_stored();
   for (const auto& record : grants_.all()) known.emplace(record.grant.tenant);
   if (claims_) {
     auto claimed = claims_();
-    if (!claimed) return;  // soon known
+    if (!claimed) return;  // known soon
     for (const auto& claim : *claimed) known.insert(claim.id);
   }
   std::vector<std::string> gone;
@@ -382,7 +381,7 @@ void TenantManager::sweep_tenants(const Holders& holders) {
     if (known.contains(id)) continue;
     // Its grant was dropped or never stored.
     if (!grants_.incomplete()) gone.push_back(id);
-    // Or it is one that could not be read.
+    // Or it is an unreadable one.
     if (!grants_.incomplete() || may_be_held(id, holders)) continue;
     const auto before = strays_.find(id);
     const auto since = before == strays_.end() ? clock_.now() : before->second;

@@ -1,18 +1,16 @@
 #pragma once
 // The agent's side of the limits. What a limited grant needs on the host (library, preload file,
-// tenants' files) is there before Allocate is answered. It follows the configuration while
-// containers run, and is removed when nobody holds the grant any more. The arbiter and the library
-// enforce the limits (docs/decisions/0010-limits.md).
+// tenants' files) exists before Allocate is answered, follows the configuration while containers
+// run, and is removed when nobody holds the grant. The arbiter and the library enforce the limits
+// (docs/decisions/0010-limits.md).
 //
-// Thread-safe. gRPC threads store grants. Each writes the files of its own tenant, which no other
-// thread knows before the grant is recorded, and waits for no other thread's disk. The agent's loop
+// Thread-safe. gRPC threads store grants: each writes only its own tenant's files, which no other
+// thread knows before the grant is recorded, and waits for no other thread's disk. The loop
 // (prepare, follow), the timer (prune) and the settings (settle) write files of known tenants in
-// turn. The later one sees what was written and writes what is promised now, so an older promise
-// never overwrites a newer one.
+// turn, each what is promised at that moment, so an older promise never overwrites a newer one.
 //
-// Rejected: a lock for each tenant with a version of its promise. It would be held during the same
-// file writes. A setting is checked against the promises of all tenants of a device, so the three
-// would wait for each other as before. None of them answers a call of kubelet.
+// Rejected: a lock and a version for each tenant. A setting is checked against all tenants of a
+// device, so the three would wait for each other as before. None of them answers a call of kubelet.
 
 #include <chrono>
 #include <filesystem>
@@ -42,7 +40,7 @@ namespace tranche::agent {
 class TenantManager {
  public:
   struct Options {
-    std::filesystem::path library;    // this release's library; "none": nothing can be limited here
+    std::filesystem::path library;    // "none": nothing can be limited here
     std::filesystem::path state_dir;  // absolute; the same path on the host as in this container
     std::filesystem::path cdi_root = "/var/run/cdi";
   };
@@ -50,59 +48,57 @@ class TenantManager {
   // The references outlive it.
   TenantManager(Options options, GrantStore& grants, const Clock& clock, const Log& log);
 
-  // Installs the files that limited containers mount, and returns their paths. May be called again
-  // at any time. Errors: the library is missing, the state folder cannot be used.
+  // Installs the files that limited containers mount, and returns their paths. Idempotent. Errors:
+  // the library is missing; the state folder cannot be used.
   Result<offer::LimitMounts> prepare();
-  // Installs the runtime's hook, after prepare(). May be called again at any time. Errors: the
-  // program is missing, or the state folder or the folder of CDI specifications cannot be written.
+  // Installs the runtime's hook, after prepare(). Idempotent. Errors: the program is missing; the
+  // state folder or the folder of CDI specifications cannot be written.
   Result<void> prepare_hook();
 
   // prepare_hook() for containers with claims: returns the hook for their CDI files. Not `wanted`:
   // it is removed when no container has it any more.
   Result<std::optional<cdi::Hook>> prepare_claims_hook(bool wanted);
 
-  // Writes what the grant's tenant is promised, then records the grant.
+  // Writes the promise to the grant's tenant, then records the grant.
   Result<void> store(const offer::Grant& grant);
 
-  // The files of a share's tenant, for a claim: the claim's own record says what it is promised. Of
-  // a tenant that is there they stay as they are, unless it is `renewed`.
+  // Writes the files of a share's tenant, for a claim whose record has the promise. Existing files
+  // stay, unless `renewed`.
   Result<void> add_claim(const std::string& tenant, const std::string& driver,
                          const GrantLimits& limits, bool renewed = false);
-  // It is no error if there is none.
+  // A missing tenant is no error.
   Result<void> remove_claim(const std::string& tenant) { return tenants_.remove(tenant); }
-  // Before the first prune(): all claims that are prepared. An error: nobody knows them now. Then
-  // no tenant is removed, and those of claims keep what they have.
+  // Before the first prune(): source of all prepared claims. An error: unknown; then no tenant is
+  // removed, and those of claims keep what they have.
   using Claims = std::function<Result<std::vector<ClaimTenant>>()>;
   void know_claims(Claims claims) { claims_ = std::move(claims); }
 
-  // Gives every tenant what the offer, or its claim, now promises it. Tenants whose tranches are no
-  // longer offered keep what they have, and others are raised as far as that leaves room: the rest
-  // follows when those have ended. Tenants of a resource without limits are no longer limited.
+  // Gives every tenant what the offer, or its claim, promises now. Tenants whose tranches are no
+  // longer offered keep what they have; others are raised as far as that leaves room, and further
+  // when those have ended. Tenants of a resource without limits are no longer limited.
   void follow(const offer::Offer& offer);
 
   // Replaces the settings for running containers, by tenant; they take precedence over the offer's
-  // promise. Of a tenant's settings the first that can be kept holds, else the promise. Until the
-  // first call, tenants that were set before this agent started keep what they have. The answer
-  // has, by tenant, the error of each setting that was refused, and at the end the limits that
-  // hold.
+  // promise. Of a tenant's settings the first that can be kept applies, else the promise. Until the
+  // first call, tenants keep what was set before this agent started. The answer has, by tenant, the
+  // error of each refused setting, and at the end the limits that hold.
   struct Setting {
     cluster::LimitSetting values;
     Raising raising = Raising::kAllowed;
-    // For a claim: its tenants. The setting is applied to all of them, or to none.
+    // For a claim: its tenants. The setting applies to all of them, or to none.
     std::vector<std::string> together = {};
   };
   using Settings = std::map<std::string, std::vector<Setting>>;
   using Answers = std::map<std::string, std::vector<Result<limit::TenantLimits>>>;
-  // `pod_classes`: the priorityClassName of the Pod that each tenant belongs to. `of_claims`: these
-  // are the settings of claims, too; else the tenants of claims keep what they have until such a
-  // call.
+  // `pod_classes`: the priorityClassName of each tenant's Pod. `of_claims`: includes the settings
+  // of claims; until such a call their tenants keep what they have.
   Answers settle(Settings settings, std::map<std::string, std::string> pod_classes = {},
                  bool of_claims = true);
   // Whether the offer gives Pods classes by their PriorityClass.
   bool maps_classes() const;
 
-  // A tenant's part of a device as it is enforced now; nullopt: it is not limited there. Errors:
-  // there is no such tenant, or its file is damaged.
+  // A tenant's enforced part of a device; nullopt: it is not limited there. Errors: no such tenant;
+  // its file is damaged.
   Result<std::optional<DeviceLimits>> part_of(const std::string& tenant,
                                               std::string_view device) const;
 
@@ -111,11 +107,11 @@ class TenantManager {
 
   // Drops grants that are over (GrantStore::prune) and their tenants, tenants without a grant or a
   // possible holder, and libraries that no grant mounts. What a living container has mounted stays.
-  // Says what it removes. True: as GrantStore::prune.
+  // Logs what it removes. Returns as GrantStore::prune.
   bool prune(const Holders& holders);
   // Kubelet did not answer.
   void unanswered();
-  // Writes the grants that could not be written before, and tells why they cannot.
+  // Retries the grants that could not be written. Errors: why they still cannot.
   Result<void> save_grants();
 
  private:
@@ -125,7 +121,7 @@ class TenantManager {
   }
   class Storing;
 
-  // The functions below are called by the thread that holds turns_.
+  // Only under turns_, from here.
   Answers follow_all();
   bool follow_one(const std::string& id, const offer::Grant& grant, DeviceParts& parts,
                   Answers& answers);
@@ -157,11 +153,11 @@ class TenantManager {
   const TenantStore tenants_;
   Claims claims_;  // empty: nobody serves claims here
 
-  // Tenants whose files are written, or about to be, and whose grants are not recorded yet.
+  // Tenants whose files are being written and whose grants are not recorded yet.
   mutable std::mutex storing_mutex_;
   std::set<std::string, std::less<>> storing_;
 
-  // Guards all members below. Held while files are written, never by a thread that answers kubelet.
+  // Guards all members below. Held while files are written; never by a thread that answers kubelet.
   mutable std::mutex turns_;
   LimitLibrary library_;
   LimitHook hook_;
@@ -171,10 +167,10 @@ class TenantManager {
   std::optional<Settings> settings_;  // nullopt: settings and Pod classes are not known yet
   bool of_claims_ = false;            // settings_ has those of claims
   std::map<std::string, std::string> pod_classes_;
-  // While stored grants could not be read: the tenants that seem to be nobody's, and since when.
+  // While stored grants are unreadable: tenants that seem to be orphans, and since when.
   std::map<std::string, std::chrono::steady_clock::time_point> strays_;
-  std::set<std::string> waiting_;  // tenants that others' parts leave less than is promised
-  std::string complaint_;          // the complaint logged last
+  std::set<std::string> waiting_;  // tenants that get less than promised because of others' parts
+  std::string complaint_;          // logged last
 };
 
 }  // namespace tranche::agent

@@ -61,7 +61,7 @@ class TenantManagerTest : public testing::Test {
   std::filesystem::path hook() const { return state() / "hook/tranche-limit-hook"; }
   std::filesystem::path hook_spec() const { return cdi() / "tranche.dev-limits.json"; }
 
-  // A fresh agent over the same state.
+  // A new agent with the same state.
   void start() {
     manager_.reset();
     grants_ = GrantStore::open(state() / "grants", clock_, log_.log()).value();
@@ -70,7 +70,7 @@ class TenantManagerTest : public testing::Test {
         *grants_, clock_, log_.log());
   }
 
-  // Kubelet says the same twice.
+  // Kubelet gives the same answer twice.
   void prune(const Holders& holders) {
     manager_->prune(holders);
     clock_.advance(kAgree);
@@ -133,7 +133,7 @@ TEST_F(TenantManagerTest, WhatKeepsMemoryStandsWithWhatWasPromised) {
     manager_->follow(offer);
     EXPECT_EQ(promised("t1").devices.at(0).enforcer, enforcer);
   }
-  // A tenant of the whole GPU has no memory limit, so no enforcer is needed.
+  // A tenant of the whole GPU needs no enforcer: it has no memory limit.
   offer.resources[0].limits->enforcers = {MemoryEnforcer::kKernel};
   grant("t2", {"GPU-a::0", "GPU-a::1", "GPU-a::2", "GPU-a::3"}, offer);
   EXPECT_EQ(promised("t2").devices.at(0).enforcer, MemoryEnforcer::kLimiter);
@@ -154,7 +154,7 @@ TEST_F(TenantManagerTest, TheRuntimesHookIsPutInPlaceAndReplacedWhole) {
   EXPECT_EQ(std::filesystem::status(hook()).permissions(), std::filesystem::perms{0755});
   EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr(hook().string()));
   EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr((state() / "tenants").string()));
-  // Another release replaces the file: a process that runs the old program keeps it.
+  // Another release replaces the file: a running process keeps the old program.
   std::ifstream running(hook());
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program 2"));
   ASSERT_TRUE(fs_.write_atomic(hook_spec(), "edited"));
@@ -205,7 +205,7 @@ TEST_F(TenantManagerTest, TheHookStaysAsLongAsAGrantNamesIt) {
   clock_.advance(GrantStore::kSettle);
   prune(holders);
   EXPECT_TRUE(fs_.exists(hook_spec()));
-  // After a reboot the CDI folder is empty, and kubelet starts the container again.
+  // A reboot empties the CDI folder, and kubelet restarts the container.
   std::filesystem::remove_all(cdi());
   start();
   manager_->follow(offered(rules()));
@@ -327,8 +327,8 @@ TEST_F(TenantManagerTest, WhoseTrancheIsNoLongerOfferedKeepsWhatItHas) {
   EXPECT_EQ(promised("t1"), before);
 }
 
-// From 4 to 2 replicas with all four held: the two that go on stay at a quarter beside the two that
-// keep one.
+// From 4 to 2 replicas with all four held: the two that continue stay at a quarter next to the two
+// that keep one.
 TEST_F(TenantManagerTest, RaisedOnlyIntoWhatOthersDoNotKeep) {
   const Names all = {"t0", "t1", "t2", "t3"};
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -369,7 +369,7 @@ TEST_F(TenantManagerTest, WhatIsOversubscribedIsRaisedAtOnce) {
   EXPECT_EQ(promised("t3").devices.at(0).memory, Bytes::from_mib(250));
 }
 
-// The resource has another name now, so containers of the old one keep their parts.
+// The resource was renamed, so containers of the old one keep their parts.
 TEST_F(TenantManagerTest, PartsOfAnotherResourceCountToo) {
   auto renamed = [](int replicas) {
     auto offer = offered(rules(), replicas);
@@ -386,7 +386,7 @@ TEST_F(TenantManagerTest, PartsOfAnotherResourceCountToo) {
   EXPECT_EQ(promised("b").devices.at(0).permille, 250U);
 }
 
-// Whoever is lowered behind it leaves room in the same turn.
+// A tenant that is lowered later in the same turn makes room.
 TEST_F(TenantManagerTest, WhatIsLoweredRaisesOthersAtOnce) {
   grant("small", {"GPU-a::0"}, offered(rules()));
   auto most = rules();
@@ -446,7 +446,7 @@ TEST_F(TenantManagerTest, ATenantGoesWithItsGrant) {
 
 TEST_F(TenantManagerTest, ATenantThatNoGrantKnowsGoes) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
-  std::filesystem::remove_all(state() / "grants");  // as if Allocate had been cut off before it
+  std::filesystem::remove_all(state() / "grants");  // as if Allocate had been interrupted before it
   start();
   prune(std::vector{held({"GPU-a::0"})});
   EXPECT_THAT(tenants(), IsEmpty());
@@ -462,7 +462,7 @@ TEST_F(TenantManagerTest, WithoutAllGrantsWhatMayBeHeldStays) {
   prune(std::vector{held({"GPU-a::1"})});
   EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
   EXPECT_EQ(libraries().size(), 2U);
-  // No container holds a tranche of the tenant's device, so none can be the tenant.
+  // No container holds a tranche of the tenant's device.
   prune(std::vector{held({"GPU-b::1"})});
   EXPECT_THAT(tenants(), IsEmpty());
 }
@@ -473,7 +473,7 @@ TEST_F(TenantManagerTest, OneEmptyAnswerRemovesNothing) {
   clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
   manager_->prune({.listed = {}, .remembered = {}});
   EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
-  // Two do not agree while kubelet was away between them.
+  // Two answers do not count as two with a kubelet that was away in between.
   clock_.advance(kAgree);
   manager_->unanswered();
   manager_->prune({.listed = {}, .remembered = {}});
@@ -517,7 +517,7 @@ TEST_F(TenantManagerTest, WhatALivingContainerHasMountedStays) {
   prune(nobody);
   EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
   EXPECT_EQ(log_.count("/proc/7/mountinfo"), 1) << "said once";
-  // The stored grants are lost; the container lives on.
+  // The stored grants are lost; the container runs on.
   std::filesystem::remove_all(state() / "grants");
   start();
   ASSERT_TRUE(manager_->prepare());
@@ -532,7 +532,7 @@ TEST_F(TenantManagerTest, WhatALivingContainerHasMountedStays) {
   EXPECT_EQ(libraries().size(), 1U);
 }
 
-// As an agent sees it that does not see the container's mounts.
+// For an agent that does not see the container's mounts.
 TEST_F(TenantManagerTest, TheLibraryOfALivingTenantWhoseGrantIsLostStays) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
   ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
@@ -588,7 +588,7 @@ TEST_F(TenantManagerTest, ALibraryStaysWhileAGrantMountsIt) {
   EXPECT_EQ(libraries().size(), 1U);
 }
 
-// gRPC threads, the timer and the loop at once: what is granted is there, and nothing else.
+// gRPC threads, the timer and the loop at once: exactly what is granted is there.
 TEST_F(TenantManagerTest, EveryThreadFindsWhatItStored) {
   constexpr int kThreads = 4;
   constexpr int kGrants = 25;
@@ -718,8 +718,7 @@ TEST_F(TenantManagerTest, ATenantThatIsBeingStoredIsNotTakenForOneThatIsGone) {
       *grants_, clock_, log_.log());
   std::jthread one([&] { grant("t1", {"GPU-a::0"}, offered(rules())); });
   reached.get_future().wait();
-  // Its record waits for the one with the same id: the files are there, the grant is not recorded
-  // yet.
+  // Its record waits for the one with the same id: the files exist, the grant is not recorded yet.
   std::jthread other([&] { grant("t2", {"GPU-a::0"}, offered(rules())); });
   const auto file = state() / "tenants" / "t2.json";
   EXPECT_TRUE(test::eventually([&] { return fs_.exists(file); }));
@@ -806,7 +805,7 @@ TEST_F(LimitSettingsKeptTest, RaisedOnlyByWhatIsPromisedToNobody) {
 }
 
 TEST_F(LimitSettingsKeptTest, WhatWasGrantedAnewIsNotPromisedTwice) {
-  grant("t3", {"GPU-a::1"}, offer_);  // t2 is gone, and its grant is kept a while
+  grant("t3", {"GPU-a::1"}, offer_);  // t2 is gone; its grant is kept for a while
   const auto answers = manager_->settle({{"t1", memory("251Mi")}});
   ASSERT_FALSE(answers.at("t1").at(0));
   EXPECT_THAT(answers.at("t1").at(0).error().message(), HasSubstr("750 MiB of them"));
@@ -825,7 +824,7 @@ TEST_F(LimitSettingsKeptTest, PartsOfAnotherResourceArePromisedToo) {
       << "t1, t2, and one that is free";
 }
 
-// An annotation is below what the configuration says, and the rest of the GPU is not free yet.
+// The annotation is below the configuration's limit, but the rest of the GPU is not free yet.
 TEST_F(LimitSettingsKeptTest, AnAnnotationDoesNotRaiseIntoWhatOthersKeep) {
   grant("t3", {"GPU-a::2"}, offer_);
   grant("t4", {"GPU-a::3"}, offer_);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kSuffix = ".json";
 constexpr std::size_t kLargestTenant = std::size_t{64} << 10U;
 
-// Every user of the container may use the folder: whoever has the mount may connect.
+// Every user of the container may use the folder: who has the mount may connect.
 Result<void> make_tenant_folder(const std::filesystem::path& path) {
   using std::filesystem::perms;
   std::error_code error;
@@ -26,7 +26,7 @@ Result<void> make_tenant_folder(const std::filesystem::path& path) {
   return {};
 }
 
-// False: it stands there so already.
+// False: the file already had this content.
 Result<bool> write(const FsRoot& fs, const std::filesystem::path& file, const std::string& text) {
   if (const auto now = fs.read(file, kLargestTenant); now && *now == text) return false;
   TRY(fs.write_atomic(file, text));

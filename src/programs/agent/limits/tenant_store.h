@@ -1,11 +1,11 @@
 #pragma once
-// The tenants of this node, as files. <dir>/<id>.json says what a container was promised
-// (limits/v1); the arbiter reads it. <dir>/<id>/ is mounted into the container, read-only, and
-// holds the arbiter's socket and what the container is shown of its devices before an arbiter
-// answers (limit/part_format.h). All are written before Allocate is answered, and kept as long as
-// the grant.
+// The tenants of this node, as files. <dir>/<id>.json is what a container was promised (limits/v1);
+// the arbiter reads it. <dir>/<id>/ is mounted read-only into the container and has the arbiter's
+// socket and what the container sees of its devices before an arbiter answers
+// (limit/part_format.h). All are written before Allocate is answered, and kept as long as the
+// grant.
 //
-// Threads may write different tenants at once. TenantManager decides which thread writes a tenant.
+// Different tenants may be written concurrently; TenantManager decides by which thread.
 
 #include <filesystem>
 #include <string>
@@ -22,18 +22,17 @@ class TenantStore {
  public:
   explicit TenantStore(std::filesystem::path dir) : dir_(std::move(dir)) {}
 
-  // Makes the folder; put() does so too.
   Result<void> make_folder() const;
   const std::filesystem::path& dir() const { return dir_; }
 
-  // Writes the files that differ; true: the promise is another one.
+  // Writes files that differ. True: the promise has changed.
   Result<bool> put(const limit::TenantLimits& limits) const;
-  // kNotFound: there is no such tenant; kInvalidArgument: its file is damaged.
+  // kNotFound: no such tenant; kInvalidArgument: its file is damaged.
   Result<limit::TenantLimits> get(const std::string& id) const;
-  // Removes first the file, so that the arbiter drops the tenant, then the folder. It is no error
-  // if they are not there.
+  // Removes the file first, so that the arbiter drops the tenant, then the folder. Missing ones are
+  // no error.
   Result<void> remove(const std::string& id) const;
-  // The id of every file, in order; empty if there is no folder.
+  // The id of every file, in order; empty without a folder.
   Result<std::vector<std::string>> ids() const;
 
  private:
