@@ -73,7 +73,6 @@ class ClaimService {
     const Log& log;
   };
 
-  // The references outlive it.
   ClaimService(const config::AgentOptions& options, Ports ports);
   ~ClaimService() { stop(); }
   ClaimService(const ClaimService&) = delete;

@@ -36,7 +36,6 @@ class ClaimStatusWriter {
     const Clock& clock;
     const Log& log;
   };
-  // The references outlive it.
   explicit ClaimStatusWriter(Ports ports, Backoff backoff = {})
       : ports_(std::move(ports)), retrier_(ports_.log, backoff) {}
 

@@ -25,7 +25,6 @@ namespace tranche::agent {
 
 class ClaimStore {
  public:
-  // `log` must outlive it.
   ClaimStore(std::filesystem::path dir, const Log& log) : dir_(std::move(dir)), log_(log) {}
 
   // While it lives, no other thread or process reads or writes the store.

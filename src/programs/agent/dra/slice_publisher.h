@@ -32,7 +32,6 @@ class SlicePublisher {
     std::function<void(dra::Dropped)> dropped;
     const Log& log;
   };
-  // The references outlive it.
   explicit SlicePublisher(Ports ports, Backoff backoff = {});
 
   // From now on the slices are those of `pool`. From any thread.

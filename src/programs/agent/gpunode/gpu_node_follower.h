@@ -22,7 +22,6 @@ class GpuNodeFollower final : public Follower {
     const Clock& clock;
     const Log& log;
   };
-  // The references outlive it.
   explicit GpuNodeFollower(Parts parts);
   ~GpuNodeFollower() override { end(); }
 

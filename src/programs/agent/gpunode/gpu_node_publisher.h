@@ -27,7 +27,6 @@ class GpuNodePublisher {
   static constexpr std::chrono::minutes kNoKind{10};
   static constexpr std::chrono::minutes kRefused{5};
 
-  // The references outlive it.
   GpuNodePublisher(GpuNodeObject object, StatusSource& source, const Log& log, Backoff backoff = {})
       : object_(std::move(object)), source_(source), log_(log), pacer_(backoff) {}
 

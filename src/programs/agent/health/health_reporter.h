@@ -29,7 +29,6 @@ class HealthReporter {
     const Log& log;
   };
 
-  // The references outlive it.
   explicit HealthReporter(Parts parts);
 
   // Sets what is unhealthy from now on. From any thread.

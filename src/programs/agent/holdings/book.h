@@ -41,7 +41,6 @@ namespace tranche::agent {
 
 class Book {
  public:
-  // `clock` outlives it.
   explicit Book(const Clock& clock) : grants_(clock) {}
   Book(const Book&) = delete;
   Book& operator=(const Book&) = delete;

@@ -51,7 +51,6 @@ class GrantEntries {
     bool enforced = false;
   };
 
-  // `clock` outlives it.
   explicit GrantEntries(const Clock& clock) : clock_(clock) {}
 
   void restore(std::span<const offer::GrantRecord> records);

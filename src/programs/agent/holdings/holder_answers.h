@@ -33,7 +33,6 @@ class HolderAnswers {
   // Kubelet is asked after this call has begun.
   static constexpr std::chrono::milliseconds kNow{0};
 
-  // Both outlive it.
   HolderAnswers(cluster::PodResources& kubelet, const Clock& clock)
       : kubelet_(kubelet), clock_(clock) {}
 

@@ -50,7 +50,6 @@ class NodeFeatureLabels final : public LabelSink {
 // reported. A label that we set and no longer want is removed.
 class NodeLabels final : public LabelSink {
  public:
-  // The references outlive it.
   NodeLabels(cluster::Objects& objects, const NodeView& node, const Log& log, Backoff backoff = {});
 
   void write(const labels::Labels& labels) override;

@@ -32,7 +32,6 @@ class FindingReporter {
     bool asks = false;                  // a controller is there to evict
   };
 
-  // The references outlive it.
   FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
                   Options options, const Clock& clock, const Log& log);
 

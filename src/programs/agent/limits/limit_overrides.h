@@ -40,7 +40,6 @@ class LimitOverrides {
   // there may be new containers with other devices.
   static constexpr std::chrono::seconds kAskAgain{5};
 
-  // The references outlive it.
   LimitOverrides(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods, Book& book,
                  const Clock& clock, const Log& log);
 

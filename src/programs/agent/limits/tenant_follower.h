@@ -33,7 +33,6 @@ class TenantFollower final : public Follower {
     // Receives repeatedly, on its own thread, whether grants are stored. May be empty.
     std::function<void(const Result<void>&)> tell_stored;
   };
-  // The references outlive it.
   explicit TenantFollower(Parts parts);
 
   Result<void> follow(const Round& round) override;

@@ -45,7 +45,6 @@ class TenantManager {
     std::filesystem::path cdi_root = "/var/run/cdi";
   };
 
-  // The references outlive it.
   TenantManager(Options options, GrantStore& grants, const Clock& clock, const Log& log);
 
   // Installs the files that limited containers mount, and returns their paths. Idempotent. Errors:

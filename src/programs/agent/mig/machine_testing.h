@@ -1,6 +1,6 @@
 #pragma once
-// Facts and journals for the tests of the state machine. Times are those of a change that began an
-// hour after the epoch.
+// Facts and journals for tests of the state machine. Times: the change began an hour after the
+// epoch.
 
 #include <optional>
 #include <string>

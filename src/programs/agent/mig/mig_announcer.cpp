@@ -25,8 +25,7 @@ std::map<std::string, std::int64_t> tranches_of(const offer::Offer& offer) {
   return counts;
 }
 
-// What the Node's label says of a wish that came to an end. The next decision says it of another
-// wish, and of a state that a person removed.
+// The state label stays unset if the Node asks for another layout by now, or a person removed it.
 MigTexts texts_of_outcome(const cluster::Node& node, const MigOutcome& outcome) {
   const auto& state = cluster::value_of(node.labels, cluster::kMigStateLabel);
   const bool stands = cluster::value_of(node.labels, cluster::kMigConfigLabel) == outcome.label &&
@@ -36,7 +35,7 @@ MigTexts texts_of_outcome(const cluster::Node& node, const MigOutcome& outcome) 
   return texts;
 }
 
-// A change that was given up leaves no state that somebody would wait for without end.
+// After a change was given up, no state label is left that somebody might wait for.
 MigTexts texts_without_outcome(const cluster::Node& node, const MigProgress& progress) {
   const bool stale = cluster::value_of(node.labels, cluster::kMigStateLabel) == kMigPending;
   return {.state = progress.forgotten || stale ? std::optional<std::string>("") : std::nullopt,
@@ -44,12 +43,12 @@ MigTexts texts_without_outcome(const cluster::Node& node, const MigProgress& pro
           .outcome = progress.outcome};
 }
 
-// What the change waits for, for people, besides Pods that hold a device. `before`: the text so
-// far.
+// What the change waits for, for people, in addition to Pods that hold a device. `before`: the text
+// so far.
 std::string wait_of(const MigFacts& facts, const MigProgress& progress, const std::string& before) {
   if (!progress.journal) return {};
   if (is_on_hardware(progress.journal->phase)) {
-    // Without an attempt it is tried again just now.
+    // Without an attempt one has just begun.
     if (!facts.applied) return before;
     return *facts.applied ? std::string() : facts.applied->error().what;
   }
@@ -117,11 +116,11 @@ bool MigAnnouncer::publish(const cluster::Node& node, const MigProgress& progres
     sent_.reset();
     return true;
   }
-  // What was written just now is not in the Node yet, as it is known here.
+  // The last write is not in this copy of the Node yet.
   const bool lags = sent_ && sent_->version == node.resource_version &&
                     sent_->labels == change->labels && sent_->annotations == change->annotations;
   if (lags) return true;
-  // What became of a wish is not said of one that was made meanwhile.
+  // The outcome of a wish must not be written about a newer one.
   if (!progress.journal || progress.closing) change->resource_version = node.resource_version;
   if (!ports_.write(*change, {.deadline = kLongestWrite, .stop = stop})) return false;
   sent_ = Sent{node.resource_version, change->labels, change->annotations};
@@ -147,8 +146,7 @@ MigTexts MigAnnouncer::texts_of_change(const MigProgress& progress, const MigPod
           .own = pods.own};
 }
 
-// Its time is the one at which it was last different, or renewed, so that the same text is written
-// once.
+// Its time is that of the last difference or renewal, so the same text is written once.
 cluster::MigChange MigAnnouncer::change_text(const mig::Journal& journal, const MigPods& pods,
                                              const MigView& view) {
   const auto now = ports_.clock.wall_now();
@@ -167,7 +165,7 @@ cluster::MigChange MigAnnouncer::change_text(const mig::Journal& journal, const 
       .why = pods.why,
       .waits_for = waits_for_,
       .journal = mig::encode(journal)};
-  // A clock that was set back renews it, too.
+  // Also renewed after a clock was set back.
   if (change_ && now >= change_->written_at &&
       now < change_->written_at + cluster::MigChange::kRefresh) {
     change.written_at = change_->written_at;

@@ -1,9 +1,9 @@
 #pragma once
-// Says what becomes of the Node's MIG layout: the labels and annotations of a change, for the
-// controller and for a next agent, and a condition and Events, for people. It decides nothing.
+// Publishes the state of the Node's MIG layout: labels and annotations for the controller and for
+// the next agent, a condition and Events for people. Decides nothing.
 //
-// remark() may be called from any thread, everything else from the manager's; publish() waits for
-// the API server.
+// remark() may be called from any thread, everything else only from the manager's. publish() waits
+// for the API server.
 
 #include <chrono>
 #include <cstdint>
@@ -27,43 +27,41 @@
 
 namespace tranche::agent {
 
-// Tranches by resource, as the configuration has them with the old layout and with the new one.
+// Tranches by resource, as configured, with the old and with the new layout.
 struct MigCounts {
   std::map<std::string, std::int64_t> before;
   std::map<std::string, std::int64_t> after;
   bool operator==(const MigCounts&) const = default;
 };
 MigCounts count_tranches(const mig::Journal& journal, const MigView& view);
-// "nvidia.com/gpu 1 -> 0, nvidia.com/mig-1g.10gb 0 -> 7": what differs.
+// What differs: "nvidia.com/gpu 1 -> 0, nvidia.com/mig-1g.10gb 0 -> 7".
 std::string describe(const MigCounts& counts);
 
 class MigAnnouncer {
  public:
-  // All outlive it.
   struct Ports {
-    // Whether it was written.
+    // True: written.
     std::function<bool(const NodeWriter::Change&, const cluster::Call&)> write;
-    std::function<void(const NodeNotice&)> tell;         // empty: there are no Events
-    std::function<void(const ConditionReport&)> report;  // empty: there are no conditions
+    std::function<void(const NodeNotice&)> tell;         // empty: no Events
+    std::function<void(const ConditionReport&)> report;  // empty: no conditions
     const Clock& clock;
     const Log& log;
   };
   MigAnnouncer(MigTimes times, Ports ports) : times_(times), ports_(std::move(ports)) {}
 
-  // What the change waits for besides Pods, before the next move is decided. Logged when it
-  // changes.
+  // What the change waits for in addition to Pods, before the next move is decided. Logs changes.
   void note_wait(const MigFacts& facts, const MigProgress& progress);
-  // What a move that was executed is to people. `before`: the phase that it ended; nullopt: it
-  // began the change, or there is none.
+  // Reports an executed move. `before`: the phase that it ended; nullopt: it began the change, or
+  // there is none.
   void report(const MigMove& move, const MigFacts& facts, const MigProgress& progress,
               std::optional<mig::Journal::Phase> before, const MigView& view);
-  // What became of the change. progress.journal is in kFinished.
+  // Reports the outcome of the change. progress.journal is in kFinished.
   void report_end(const MigProgress& progress);
-  // Whether the Node has all texts now.
+  // True: the Node has all texts now.
   bool publish(const cluster::Node& node, const MigProgress& progress, const MigPods& pods,
                const MigView& view, const std::stop_token& stop);
 
-  // What the change does now, for people: after each step. Empty: there is none.
+  // After each step: what the change does now, for people. Empty: no change.
   void note_remark(const MigProgress& progress);
   std::string remark() const;
 
@@ -86,13 +84,13 @@ class MigAnnouncer {
   MigTimes times_;
   Ports ports_;
   std::string waits_for_;  // MigChange::waits_for
-  // Made when a change is named first, of what the machine was then.
+  // Made when a change is first named, from the machine as it is then.
   struct Counted {
     std::string change;  // its id
     MigCounts counts;
   };
   std::optional<Counted> counted_;
-  std::optional<cluster::MigChange> change_;  // as written last
+  std::optional<cluster::MigChange> change_;  // written last
   struct Sent {
     std::string version;  // of the Node at that time
     NodeWriter::Values labels, annotations;

@@ -157,7 +157,7 @@ TEST_F(MigAnnouncerTest, WhatItWaitsForIsLoggedOnceAndIsTheRemark) {
   EXPECT_EQ(announcer_.remark(), "");
 }
 
-// An attempt that failed stays what the change waits for while the next one runs.
+// A failed attempt remains the reason for waiting while the next one runs.
 TEST_F(MigAnnouncerTest, WhoHasAGpuOpenIsNamedUntilAnAttemptSucceeds) {
   progress_.journal = journal(Phase::kChanging);
   auto seen = facts();

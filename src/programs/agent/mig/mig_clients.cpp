@@ -6,7 +6,7 @@
 namespace tranche::agent {
 namespace {
 
-// The clients that NVIDIA's MIG manager pauses, by the operator's label of each.
+// The clients that NVIDIA's MIG manager pauses, by the operator's label for each.
 constexpr std::array kClients = {"nvidia.com/gpu.deploy.device-plugin",
                                  "nvidia.com/gpu.deploy.gpu-feature-discovery",
                                  "nvidia.com/gpu.deploy.dcgm-exporter",

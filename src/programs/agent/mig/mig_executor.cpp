@@ -14,7 +14,7 @@ namespace {
 using Phase = mig::Journal::Phase;
 
 constexpr std::chrono::seconds kApplyAgain{5};
-// Where a process has a GPU open, which may end at any moment.
+// While a process has a GPU open; it may end at any moment.
 constexpr std::chrono::seconds kInUseAgain{2};
 
 std::vector<gpu::GpuUuid> gpus_of(const mig::Layout& layout) {
@@ -90,7 +90,7 @@ bool MigExecutor::execute(const MigMove& move, const MigFacts& facts, const MigV
 
 // ---- the journal
 
-// The journal is somewhere safe before the phase begins.
+// The journal is stored before the phase begins.
 bool MigExecutor::take(const mig::Journal& journal, const MigView& view,
                        const std::stop_token& stop) {
   if (!progress_.journal) {
@@ -115,7 +115,7 @@ bool MigExecutor::store(const mig::Journal& journal, const MigView& view,
   set_journal(journal, view);
   const bool begins = is_on_hardware(journal.phase) && !(before && is_on_hardware(before->phase));
   if (stored || !begins || ports_.publish(stop)) return true;
-  // Nowhere: nothing on the hardware may begin.
+  // Stored nowhere: the hardware must not be touched.
   set_journal(std::move(before), view);
   return false;
 }
@@ -165,7 +165,7 @@ void MigExecutor::note_kept(const MigFacts& facts) {
   records_.store(*progress_.outcome);
 }
 
-// What was kept outlives the outcome while a layout is asked for.
+// While a layout is asked for, `kept` outlives the outcome.
 void MigExecutor::forget(const MigFacts& facts) {
   progress_.forgotten = true;
   auto& outcome = progress_.outcome;
@@ -186,7 +186,7 @@ void MigExecutor::note_told(const cluster::Node& node) {
   records_.store(*progress_.outcome);
 }
 
-// An undo may find a Pod on a new device that does not go. The hardware knows what became of it.
+// An undo may find a Pod on a new device that stays. The hardware shows the result.
 MigEnd MigExecutor::end_of(const mig::Journal& journal) const {
   if (!journal.touched) return MigEnd::kUntouched;
   const auto now = mig::read_layout(ports_.control, gpus_of(journal.from));
@@ -196,7 +196,7 @@ MigEnd MigExecutor::end_of(const mig::Journal& journal) const {
     return gpu.second == mig::as_it_can_be(back->at(gpu.first), gpu.second);
   });
   if (undone) return MigEnd::kUndone;
-  // What a reboot left is no layout that somebody asked for.
+  // What a reboot left is nobody's layout.
   const auto* outcome = progress_.of_wish();
   const bool restores = outcome != nullptr && outcome->failed();
   return *now == journal.to && !restores ? MigEnd::kChanged : MigEnd::kBetween;

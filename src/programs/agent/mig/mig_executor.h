@@ -1,11 +1,11 @@
 #pragma once
-// Does what the state machine of the manager decides: keeps the journal and the outcome on the
-// node's disk, takes devices out of service, has the node's own programs release the GPUs, and
-// changes the hardware. The journal is on the disk or on the Node before a phase begins, so a new
-// manager over the same files goes on where this one ended.
+// Executes what the manager's state machine decides: stores journal and outcome, takes devices out
+// of service, has the node's own programs release the GPUs, and changes the hardware. The journal
+// is on the disk or on the Node before a phase begins, so a new manager continues where this one
+// ended.
 //
-// standing() may be called from any thread, everything else from the manager's; execute() waits for
-// NVML, and in kChanging and kUndoing for as long as the change of the hardware takes.
+// standing() may be called from any thread, everything else only from the manager's. execute()
+// waits for NVML, and in kChanging and kUndoing until the hardware is changed.
 
 #include <chrono>
 #include <filesystem>
@@ -29,10 +29,10 @@
 
 namespace tranche::agent {
 
-// What this node's own programs are to release.
+// What this node's own programs must release.
 struct MigQuiet {
-  std::set<std::string> gpus;  // UUIDs of those that leave service
-  bool reset = false;          // one is to be reset, which nobody may have open
+  std::set<std::string> gpus;  // UUIDs of the GPUs that leave service
+  bool reset = false;          // one is to be reset, so nobody may have it open
 };
 
 class MigExecutor {
@@ -42,7 +42,6 @@ class MigExecutor {
     std::chrono::nanoseconds changing;  // how long a change of the hardware may take
     mig::Retries retries = {};
   };
-  // All outlive it.
   struct Ports {
     gpu::MigControl& control;
     gpu::GpuReset& reset;
@@ -50,34 +49,34 @@ class MigExecutor {
     // mig::Hardware::users and quiet; both may be empty.
     std::function<mig::DeviceUsers(const gpu::Gpu& gpu, std::optional<int> instance)> users;
     std::function<Result<std::shared_ptr<void>>(const MigQuiet&, const std::stop_token&)> quiet;
-    // Writes progress() on the Node, the journal's second place. Whether it is there.
+    // Writes progress() on the Node, the journal's second place. True: written.
     std::function<bool(const std::stop_token&)> publish;
     std::function<void()> read_hardware;  // has the agent read the hardware at once
     std::function<void()> look_again;     // has the agent make an offer anew
     const Clock& clock;
     const Log& log;
   };
-  // Reads what is on the disk: what a stored change takes out of service is out of it from here on.
+  // Reads the disk: what a stored change takes out of service is out of service from here on.
   MigExecutor(Options options, Ports ports);
 
-  // Takes up what an earlier agent left. The disk may have lacked room when the Node took the text,
-  // and the other way round, so the one that got further counts. `node`: nullopt, not known.
-  // Whether it is known now what was under way.
+  // Takes up what an earlier agent left, from disk or Node, whichever got further: either may have
+  // failed to store the text. `node`: nullopt if unknown. True: it is known now what was in
+  // progress.
   bool restore(const std::optional<cluster::Node>& node, const MigView& view);
 
   const MigProgress& progress() const { return progress_; }
   const MigLeaving& leaving() const { return service_.leaving(); }
-  // What to withhold while the machine is as given.
+  // What to withhold with this machine.
   MigStanding standing(const gpu::Machine& machine) const { return service_.standing(machine); }
 
-  // Brings what leaves service up to date, and allows another try where one failed a while ago.
+  // Updates what leaves service, and allows a retry some time after a failure.
   void refresh(const MigView& view);
-  // False: there is nothing more to do now.
+  // False: nothing more to do now.
   bool execute(const MigMove& move, const MigFacts& facts, const MigView& view,
                const std::stop_token& stop);
-  // After the Node says that the change is over. False: the journal cannot be removed.
+  // Called once the Node says that the change is over. False: the journal cannot be removed.
   bool close();
-  // From here on a state label that is missing means that a person removed it.
+  // From here on a missing state label means that a person removed it.
   void note_told(const cluster::Node& node);
 
  private:

@@ -16,7 +16,7 @@ using mig_testing::MigNode;
 constexpr const char* kSevenSmall = "1g.10gb x 7";
 constexpr const char* kBalanced = "3g.40gb, 2g.20gb, 1g.10gb x 2";
 
-// A kubelet that shows a list that is not ours, while it gives out what it got.
+// A kubelet that lists less than it received, and gives out all of it.
 void show_too_little(MigNode& self) {
   const auto change = self.change();
   const bool over = !change || change->phase == cluster::MigPhase::kFinished;
@@ -83,7 +83,7 @@ TEST(MigFaults, AfterALostDiskTheNodeKnowsWhichLayoutIsInForce) {
   for (int i = 0; i < 5; ++i) node.turn();
   EXPECT_EQ(node.reported->reason, "MigLayoutDrift") << node.log_text();
   EXPECT_EQ(node.summary(0), by_hand);
-  // A person asks for it again, as ever.
+  // A person asks for it again by removing the label.
   node.node->labels.erase(cluster::kMigStateLabel);
   node.changed();
   node.turn();
@@ -150,7 +150,7 @@ TEST(MigFaults, AFaultAtAnyCallEndsInOneOfTheTwoLayouts) {
   }
 }
 
-// The agent that comes back waits for the same Pods, and names them.
+// The restarted agent waits for the same Pods and names them.
 TEST(MigFaults, AnAgentThatComesBackStillWaitsForWhoHoldsWhatChanges) {
   MigNode node("a100-80gb", 1);
   node.settings.controller = true;
@@ -172,7 +172,7 @@ TEST(MigFaults, AnAgentThatComesBackStillWaitsForWhoHoldsWhatChanges) {
   EXPECT_EQ(node.settle(), "success") << node.log_text();
 }
 
-// Where a compute instance finds no place beside another, all of the GPU instance are made anew.
+// If a compute instance does not fit next to another, all of the GPU instance are made again.
 TEST(MigFaults, WhoHoldsAComputeInstanceIsDrainedWhereAnotherComesNextToIt) {
   MigNode node("h100-80gb", 1);
   node.config_file = (node.dir.path() / "layouts.yaml").string();

@@ -46,7 +46,7 @@ MigOutcome read_outcome(const json::Fields& fields, std::optional<Error>& error)
                      .told = fields.need<bool>("told"),
                      .accepted = fields.need<bool>("accepted"),
                      .end = read_end(fields)};
-  // A release before this one kept none.
+  // Earlier releases kept none.
   if (fields.has("kept")) outcome.kept.layout = mig::read_layout(fields, "kept", error);
   outcome.kept.boot = fields.need_or("keptBoot", std::string());
   return outcome;

@@ -1,7 +1,6 @@
 #pragma once
-// What the manager keeps on the node's disk, in <state-dir>/mig: journal.json, the change under
-// way, and applied.json, what became of the last wish. Each write is on the disk when it returns.
-// Used by one thread.
+// The manager's files in <state-dir>/mig: journal.json, the change in progress, and applied.json,
+// the outcome of the last wish. Each write is synced when it returns. Used by one thread.
 
 #include <filesystem>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// The manager of MIG layouts among the agent's followers: hands it each round, and runs it on a
-// thread of its own. And the input that takes out of service what is being changed.
+// Runs the manager of MIG layouts on its own thread and passes it each round of the loop; an input
+// takes out of service what is being changed.
 
 #include <condition_variable>
 #include <memory>
@@ -34,7 +34,7 @@ class MigFollower final : public Follower {
   // The Node may have changed.
   void tick(TimePoint now) override;
   std::string remark() const override { return manager_->remark(); }
-  // What is on the way is left to the next agent.
+  // The next agent continues the change.
   void rest() override { end(); }
   void finish() override { end(); }
 

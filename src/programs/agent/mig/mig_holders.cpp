@@ -10,12 +10,12 @@
 namespace tranche::agent {
 namespace {
 
-// Without a name while kubelet has not named the Pod.
+// Without a name until kubelet has named the Pod.
 cluster::ObjectKey pod_of(const holdings::Holding& holding) {
   return holding.pod.empty() ? cluster::ObjectKey{} : cluster::ObjectKey{holding.ns, holding.pod};
 }
 
-// The instances of one GPU whose devices are among `held`.
+// The GPU's instances whose devices are in `held`.
 std::vector<mig::Instance> held_of(const gpu::Gpu& gpu, const gpu::MigState& state,
                                    const std::set<std::string>& held) {
   std::vector<mig::Instance> found;
@@ -34,7 +34,7 @@ std::optional<std::vector<cluster::ObjectKey>> MigHolders::of(const std::set<std
                                                               std::chrono::milliseconds age) {
   const auto answer = ports_.answers.get(age);
   if (!answer || !(*answer)->remembered) return std::nullopt;
-  // The book also has grants that are too young for kubelet to have named their Pods.
+  // The book also has grants whose Pods kubelet has not named yet.
   const auto changes = ports_.book.apply(**answer);
   if (changes.came || changes.changed) ports_.look_again();
   std::set<cluster::ObjectKey> pods;
@@ -42,7 +42,7 @@ std::optional<std::vector<cluster::ObjectKey>> MigHolders::of(const std::set<std
   for (const auto& holding : *granted) {
     if (devices.contains(holding.device)) pods.insert(pod_of(holding));
   }
-  // Kubelet's checkpoint may be older than its answer. Kubelet writes it anew when a list is sent.
+  // Kubelet's checkpoint may be older than its answer; kubelet writes it when it receives a list.
   if (changes.unclear && !pods.empty()) ports_.renew_checkpoint();
   const auto claims = ports_.book.claims_of(devices);
   if (!claims) return std::nullopt;
@@ -86,7 +86,7 @@ HeldInstances MigHolders::instances(const MigStates& states, const gpu::Machine&
 
 bool MigHolders::are_withheld(const std::set<std::string>& devices) const {
   const auto given = ports_.kubelet.allocatable();
-  // A kubelet that is too old to answer this has the list that was sent to it last.
+  // A kubelet too old to answer has the list that it received last.
   if (!given) return given.error().code == Code::kFailedPrecondition;
   return std::ranges::none_of(*given, [&](const auto& entry) {
     return std::ranges::any_of(entry.second, [&](const std::string& id) {

@@ -1,7 +1,7 @@
 #pragma once
-// Who holds what leaves service, as kubelet and the book of holdings know it, and whether kubelet
-// still gives any of it out. Used by the manager's thread; it waits for kubelet, and for claims for
-// the API server.
+// Who holds what leaves service, from kubelet and the book of holdings, and whether kubelet still
+// gives any of it out. Used by the manager's thread; waits for kubelet, and for the API server
+// about claims.
 
 #include <chrono>
 #include <functional>
@@ -25,32 +25,31 @@ namespace tranche::agent {
 
 class MigHolders {
  public:
-  // An answer of kubelet may be as old as this.
+  // Accepted age of kubelet's answer.
   static constexpr std::chrono::milliseconds kAge{150};
 
-  // The references outlive it.
   struct Ports {
     cluster::PodResources& kubelet;
     HolderAnswers& answers;
     Book& book;
-    // The Pods that use a claim; one without a name where that is not known.
+    // The Pods that use a claim; one without a name if unknown.
     std::function<std::vector<cluster::ObjectKey>(const cluster::ObjectKey& claim)> users_of_claim;
-    // The Pods of this node; nullopt: not known yet. May be empty: then they cannot be known.
+    // The Pods of this node; nullopt: not known yet. Empty: they cannot be known.
     std::function<std::optional<std::vector<cluster::Pod>>()> pods;
     std::function<void()> look_again;        // has the agent make an offer anew
     std::function<void()> renew_checkpoint;  // has kubelet write its checkpoint anew
   };
   explicit MigHolders(Ports ports) : ports_(std::move(ports)) {}
 
-  // The Pods that hold one of these devices; one without a name for holders that nobody can name.
-  // nullopt: kubelet does not answer, or it is not known yet which claims are prepared. `age`: how
-  // old kubelet's answer may be.
+  // The Pods that hold one of these devices; one without a name for unknown holders. nullopt:
+  // kubelet does not answer, or the prepared claims are not known yet. `age`: accepted age of
+  // kubelet's answer.
   std::optional<std::vector<cluster::ObjectKey>> of(const std::set<std::string>& devices,
                                                     std::chrono::milliseconds age);
-  // Why Pods have to go that hold nothing that changes (MigStanding::beside).
+  // Why Pods that hold nothing that changes must go (MigStanding::neighbours).
   std::map<cluster::ObjectKey, std::string> why(const MigStanding& leaving,
                                                 const gpu::Machine& machine) const;
-  // The GPU instances that containers hold. Empty where kubelet does not answer.
+  // The GPU instances that containers hold. Empty if kubelet does not answer.
   HeldInstances instances(const MigStates& states, const gpu::Machine& machine);
   // Whether kubelet gives out none of these devices.
   bool are_withheld(const std::set<std::string>& devices) const;

@@ -1,4 +1,4 @@
-// What others write, and clocks: nothing of it changes what somebody holds or keeps a change open.
+// Hostile texts and clocks change nothing that somebody holds and keep no change open.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(MigHostile, AFileThatIsBrokenTakesNoSuccessAway) {
   EXPECT_THAT(node.log_text(), HasSubstr("the file of MIG layouts cannot be read"));
 }
 
-// What somebody did by hand would be reverted, if the outcome were forgotten meanwhile.
+// If the outcome were forgotten meanwhile, a change by hand would be reverted.
 TEST(MigHostile, AFileThatIsBrokenForAWhileRevertsNothing) {
   WithFile node;
   node.control.set_state(MigNode::uuid(0), {.enabled = true, .pending = true});
@@ -67,7 +67,7 @@ std::string layouts_of_sevens() {
          "      mig-devices: {\"1g.10gb\": 7}\n";
 }
 
-// One edit of the ConfigMap would drain every node of the layout at once.
+// One edit of the ConfigMap would drain every node with the layout at once.
 TEST(MigHostile, AnEditedLayoutIsAppliedWhenSomebodyAsks) {
   WithFile node;
   const auto before = node.summary(0);
@@ -77,7 +77,7 @@ TEST(MigHostile, AnEditedLayoutIsAppliedWhenSomebodyAsks) {
   EXPECT_EQ(node.state(), "success");
   EXPECT_EQ(node.reported->reason, "MigLayoutDrift");
   EXPECT_THAT(node.reported->message, HasSubstr("the text of the layout half is another one"));
-  node.start();  // an agent that starts anew finds no new wish either
+  node.start();  // a restarted agent finds no new wish either
   node.turns(5);
   EXPECT_EQ(node.summary(0), before) << node.log_text();
   node.node->labels.erase(cluster::kMigStateLabel);
@@ -139,7 +139,7 @@ TEST(MigHostile, AFileThatIsBrokenIsSaidToWhoAsksForALayoutOfIt) {
   EXPECT_EQ(node.state(), "failed") << node.log_text();
 }
 
-// As somebody may write it who may patch Nodes, for an agent without a journal of its own.
+// Anybody who may patch Nodes can write it, and an agent may have no journal of its own.
 TEST(MigHostile, AJournalOfTheAnnotationChangesNothingThatAPodHolds) {
   MigNode node("h100-80gb");
   node.hold("train", "GPU-0");

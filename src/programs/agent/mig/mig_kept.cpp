@@ -5,7 +5,7 @@
 namespace tranche::agent {
 namespace {
 
-// Whether these GPUs were to be brought to what was kept.
+// Whether the journal was to bring these GPUs to what was kept.
 bool led_to(const mig::Journal& journal, const mig::Layout& kept) {
   return std::ranges::all_of(journal.from, [&](const auto& gpu) {
     const auto found = kept.find(gpu.first);
@@ -15,8 +15,8 @@ bool led_to(const mig::Journal& journal, const mig::Layout& kept) {
 
 }  // namespace
 
-// When a change that began after a reboot fails, `from` is what the reboot left. So what was kept
-// stays, until the manager has tried to make it again.
+// When a change after a reboot fails, `from` is what the reboot left. So `kept` stays until the
+// manager has tried to restore it.
 MigKept kept_after(const MigOutcome& outcome, const MigProgress& progress) {
   auto kept = progress.outcome ? progress.outcome->kept : MigKept();
   if (!outcome.failed() || !progress.journal) return kept;

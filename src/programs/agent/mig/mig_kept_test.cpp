@@ -18,7 +18,7 @@ using Phase = mig::Journal::Phase;
 
 constexpr const char* kHalves = "3g.40gb x 2";
 
-// Has the layout all-3g.40gb, and then a change to all-1g.10gb that failed and was undone.
+// Had the layout all-3g.40gb; a change to all-1g.10gb failed and was undone.
 struct Failed : MigNode {
   Failed() : MigNode("h100-80gb") {
     wish("all-3g.40gb");

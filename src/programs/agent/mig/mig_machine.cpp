@@ -14,7 +14,7 @@ using Kind = MigMove::Kind;
 using mig::Journal;
 using Phase = Journal::Phase;
 
-// Troubles of a change that was given up and that is no failure of its wish.
+// Reason for giving up a change that is no failure of its wish.
 constexpr const char* kRebooted = "the machine was rebooted before anything was changed";
 constexpr const char* kOtherWish = "the label of the Node asks for something else now";
 
@@ -24,7 +24,7 @@ cluster::WallTime in(const MigFacts& facts, std::chrono::nanoseconds time) {
   return facts.now + std::chrono::duration_cast<cluster::WallTime::duration>(time);
 }
 
-// The id of a change begins with the key of its wish, so it is known after a restart too.
+// A change's id begins with its wish's key, so the wish is known after a restart, too.
 std::string id_of(const MigFacts& facts) {
   const auto since = facts.now.time_since_epoch();
   return fmt::format("{}-{}", *facts.wish,
@@ -78,8 +78,8 @@ MigMove begin(const MigFacts& facts, const MigSettings& settings, Phase phase) {
                              .trouble = {}}};
 }
 
-// A reboot has undone a layout that was in force: it is made again, but where somebody has set the
-// mode. Nobody is asked where no container holds the GPUs yet.
+// A reboot has destroyed the layout in force: restores it, except where somebody has set the mode.
+// Asks nobody if no container holds the GPUs yet.
 MigMove restore(const MigFacts& facts, const MigSettings& settings) {
   auto left = facts;
   for (const auto& [gpu, ignored] : facts.set_by_others) {
@@ -91,7 +91,7 @@ MigMove restore(const MigFacts& facts, const MigSettings& settings) {
   return begin(left, settings, facts.holders->empty() ? Phase::kChanging : Phase::kAsking);
 }
 
-// Nobody is asked, and nobody has to go: the GPUs get the mode when the machine starts.
+// Asks nobody and drains nothing: the GPUs get the mode when the machine boots.
 MigMove wait_for_reboot(const MigFacts& facts) {
   const auto& outcome = facts.outcome;
   if (outcome && outcome->end == MigEnd::kWaits && outcome->trouble == facts.reboot) return {};
@@ -100,15 +100,15 @@ MigMove wait_for_reboot(const MigFacts& facts) {
   return move;
 }
 
-// Whether what a failed wish was waiting for has happened.
+// Whether what a failed wish waited for has happened.
 bool may_go_on(const MigFacts& facts) {
   const auto& outcome = facts.outcome;
   if (!outcome || !outcome->failed() || !facts.plan) return false;
   return facts.mode_came || (outcome->end == MigEnd::kWaits && facts.reboot.empty());
 }
 
-// A reboot has taken away what was there before a change that failed. It is made again as an undo
-// does it, but for what somebody holds by now: who asked for the layout may ask again.
+// A reboot has destroyed what existed before a failed change. Restores it like an undo, except what
+// is held by now: whoever asked for the layout may ask again.
 MigMove make_kept_again(const MigFacts& facts, const MigSettings& settings) {
   if (!facts.holders || !facts.holders->empty()) return {};
   auto move = begin(facts, settings, Phase::kAsking);
@@ -134,7 +134,7 @@ MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
     return settle(facts, facts.plan->error().message());
   }
   if ((*facts.plan)->empty()) {
-    // GPUs that could not be brought back have the layout, and it is no success.
+    // GPUs that could not be restored have the layout, but that is no success.
     const bool known = outcome && (outcome->failed() || outcome->boot == facts.boot) && !edited;
     return known ? MigMove{} : settle(facts, {});
   }
@@ -145,7 +145,7 @@ MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
   return {.kind = Kind::kDrift};
 }
 
-// Why a change of which nothing is done yet is given up; empty: it is not.
+// Why a change that has changed nothing yet is given up; empty: it is not.
 std::string given_up(const Journal& journal, const MigFacts& facts) {
   if (facts.wish && *facts.wish != wish_of(journal)) return kOtherWish;
   if (journal.boot != facts.boot) return kRebooted;
@@ -205,24 +205,24 @@ MigMove drain(const Journal& journal, const MigFacts& facts, const MigSettings& 
   const bool cordoned = !facts.answer || facts.answer->cordoned;
   const bool drained = facts.withheld && facts.holders && facts.holders->empty();
   const bool alone = facts.clients && facts.clients->empty();
-  // A controller that went away after its answer does not stop a change that harms nobody. Nor does
-  // a client that does not end: the driver refuses what it has open.
+  // Neither a controller that left after its answer nor a client that stays open stops a change
+  // that harms nobody: the driver refuses what is open.
   if (drained && ((cordoned && alone) || late)) {
     return to_phase(journal, Phase::kChanging, in(facts, settings.times.changing));
   }
   return late ? finish(journal, facts, settings, not_drained(facts)) : MigMove{};
 }
 
-// A process that has a GPU open may be about to end, or somebody who reads the message ends it. A
-// wish for something else is not kept waiting.
+// A process that has a GPU open may be about to end, or a reader of the message ends it. A newer
+// wish is not kept waiting.
 bool waits_for_users(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
   const bool in_use = facts.applied->error().code == Code::kFailedPrecondition;
   const bool wanted = !facts.wish || *facts.wish == wish_of(journal);
   return in_use && wanted && facts.now < in_use_until(journal, settings.times);
 }
 
-// Nobody does, unless an agent came back that had lost its disk and offered the devices until it
-// knew of the change, or somebody wrote the journal into the annotation.
+// Pods hold something only if an agent lost its disk and offered the devices until it knew of the
+// change, or if somebody wrote the journal into the annotation.
 MigMove change_what_nobody_holds(const Journal& journal, const MigFacts& facts,
                                  const MigSettings& settings) {
   if (!facts.holders || facts.holders->empty()) return {.kind = Kind::kApply};
@@ -246,7 +246,7 @@ MigMove verify(const Journal& journal, const MigFacts& facts, const MigSettings&
     return to_phase(journal, Phase::kChanging, in(facts, settings.times.changing));
   }
   if (facts.verified) return finish(journal, facts, settings);
-  // A kubelet that is away will read the list when it is back: what the hardware has is right.
+  // The hardware is right, and a kubelet that is away reads the list when it is back.
   const bool silent = facts.verified.error().code == Code::kUnavailable;
   const auto longest =
       journal.deadline + (silent ? settings.times.uncordoning : std::chrono::nanoseconds(0));
@@ -258,8 +258,8 @@ std::string not_undone(const Journal& journal, const std::string& why) {
   return fmt::format("{}; the old layout could not be made again: {}", journal.trouble, why);
 }
 
-// A Pod may have got a new device between the first moment of verifying and the last. The driver
-// refuses what is in use, so a kubelet that never tells does not leave the GPUs between.
+// A Pod may have got a new device while verifying. The driver refuses what is in use, so a silent
+// kubelet does not leave the GPUs between layouts.
 MigMove drain_again(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
   const bool drained = facts.withheld && facts.holders && facts.holders->empty();
   const bool late = facts.now >= undo_drained_by(journal, settings.times);
@@ -276,8 +276,7 @@ MigMove take_back(const Journal& journal, const MigFacts& facts, const MigSettin
   return finish(journal, facts, settings, not_undone(journal, facts.applied->error().message()));
 }
 
-// The reboot took the layout away with which the change ended. What somebody made of a mode since
-// stays.
+// The reboot destroyed the layout of the ended change. Modes that somebody set since stay.
 MigMove make_again(Journal journal, const MigFacts& facts, const MigSettings& settings) {
   const bool back = !journal.trouble.empty();
   for (const auto& [gpu, layout] : facts.set_by_others) {
@@ -308,7 +307,7 @@ MigMove close(const Journal& journal, const MigFacts& facts, const MigSettings& 
 
 namespace {
 
-// The most that a phase may last.
+// The longest duration of a phase.
 std::chrono::nanoseconds longest(Phase phase, const MigTimes& times) {
   switch (phase) {
     case Phase::kAsking:
@@ -327,11 +326,11 @@ std::chrono::nanoseconds longest(Phase phase, const MigTimes& times) {
   return times.uncordoning;
 }
 
-// A clock that was set back, and a journal that somebody wrote into the annotation, keep no change
-// open for longer than its phase may last.
+// A clock that was set back, or a journal that somebody wrote into the annotation, must not keep a
+// change open for longer than its phase may last.
 std::optional<MigMove> bring_back_to_now(const Journal& journal, const MigFacts& facts,
                                          const MigSettings& settings) {
-  constexpr std::chrono::minutes kSlack{1};  // clocks are corrected by little all the time
+  constexpr std::chrono::minutes kSlack{1};  // for small corrections of the clock
   const auto latest = in(facts, longest(journal.phase, settings.times));
   if (journal.deadline <= latest + kSlack && journal.started <= facts.now + kSlack) return {};
   auto move = to_phase(journal, journal.phase, std::min(journal.deadline, latest));

@@ -1,6 +1,6 @@
 #pragma once
-// The manager of MIG layouts as a state machine: from the journal of a change and the facts it
-// decides what is done next. Pure; agent/mig/mig_manager.h runs it.
+// The manager of MIG layouts as a state machine: decides the next move from a change's journal and
+// the facts. Pure; agent/mig/mig_manager.h runs it.
 //
 //     no journal: the label asks for a layout that the GPUs lack -> kAsking
 //     kAsking     the controller answers            -> kDraining, or kFinished when it refuses
@@ -13,7 +13,7 @@
 //                 GPUs have the old layout          -> kFinished
 //     kFinished   the controller has uncordoned     -> no journal
 //
-// An agent that starts after a crash or a reboot has the journal and goes on from its phase.
+// After a crash or a reboot an agent continues from the journal's phase.
 
 #include <chrono>
 #include <optional>
@@ -28,7 +28,7 @@
 
 namespace tranche::agent {
 
-// The GPUs that differ from what is wished, as they are and as they shall be.
+// The GPUs that differ from the wish, before and after.
 struct MigPlan {
   mig::Layout from;
   mig::Layout to;
@@ -37,35 +37,34 @@ struct MigPlan {
   bool empty() const { return to.empty(); }
 };
 
-// What the GPUs have after a change that failed.
+// The state of the GPUs after a failed change.
 enum class MigEnd {
   kUntouched,  // nothing was changed
   kUndone,     // the old layout is back
-  kChanged,    // the new layout: a Pod kept a device of it
+  kChanged,    // the new layout is there: a Pod kept a device of it
   kBetween,    // neither
-  kUnread,     // not known: the driver does not answer
-  kWaits,      // nothing was changed: a reboot brings the mode that it takes, which is set already
+  kUnread,     // unknown: the driver does not answer
+  kWaits,      // nothing was changed: the required mode is set, and a reboot brings it
 };
 
-// The layout that the GPUs are to have whatever becomes of the wish: of the last wish that was met,
-// and of GPUs for which there was none, what they had before a change failed. A reboot destroys
-// instances.
+// The layout to restore after a reboot, which destroys instances: that of the last wish that was
+// met, and for other GPUs the one before a failed change.
 struct MigKept {
   mig::Layout layout;
-  std::string boot;  // in which the GPUs had it, or were brought to it as far as that works
+  std::string boot;  // in which the GPUs had it, or were brought as close to it as possible
   bool operator==(const MigKept&) const = default;
 };
 
-// What became of a wish. Kept on disk, so that what failed is not tried again and what a person
-// changed by hand is not reverted.
+// The outcome of a wish. Kept on disk, so that a failure is not repeated and a change by hand is
+// not reverted.
 struct MigOutcome {
   std::string label;                // the layout's name
-  std::string wish;                 // MigFacts::wish; empty: of no wish, `kept` alone counts
-  std::string trouble;              // why it is not in force; empty: it is
+  std::string wish;                 // MigFacts::wish; empty: no wish, only `kept` counts
+  std::string trouble;              // why the layout is not in force; empty: it is
   std::string boot;                 // the machine's boot id when it came into force
-  bool told = false;                // the Node's state label was seen to have it
+  bool told = false;                // the Node's state label was seen with it
   bool accepted = false;            // an outage was accepted for the layout
-  MigEnd end = MigEnd::kUntouched;  // of one that failed
+  MigEnd end = MigEnd::kUntouched;  // if it failed
   MigKept kept = {};
   bool operator==(const MigOutcome&) const = default;
 
@@ -74,7 +73,7 @@ struct MigOutcome {
 
 struct MigTimes {
   std::chrono::nanoseconds drain = std::chrono::minutes(5);
-  // A controller that does not answer for so long is taken to be absent.
+  // After this time a controller counts as absent.
   std::chrono::nanoseconds asking = std::chrono::minutes(1);
   std::chrono::nanoseconds changing = std::chrono::minutes(10);
   // Kubelet takes a list within a second or two.
@@ -84,46 +83,45 @@ struct MigTimes {
 
 struct MigSettings {
   MigTimes times;
-  bool controller = true;  // false: there is none, so nobody is asked
+  bool controller = true;  // false: there is none to ask
 };
 
 struct MigFacts {
   cluster::WallTime now{};
   std::string boot;
   bool node_known = false;  // the Node was read since this agent started
-  std::string label;        // what nvidia.com/mig.config asks for; empty: nothing
+  std::string label;        // value of nvidia.com/mig.config; empty: none
   std::string state;        // nvidia.com/mig.config.state
   bool accepted = false;    // the Node's annotation accepts an outage for this layout
-  // Changes whenever the label or the content of the layout does. nullopt: not known now; "": no
-  // layout is asked for.
+  // Differs for every label and content of a layout. nullopt: unknown; "": no layout is asked for.
   std::optional<std::string> wish;
   std::optional<MigOutcome> outcome;
-  // Without a journal: what must be done for the wish; an error: why it cannot be met. nullopt:
-  // the hardware has not been read.
+  // Without a journal: the changes for the wish; an error: why it cannot be met. nullopt: the
+  // hardware has not been read.
   std::optional<Result<MigPlan>> plan;
-  mig::Layout present;  // what the GPUs of the wish have, where `plan` is known
-  // What of the plan a reboot of this machine alone can bring, though it is set already; empty:
+  mig::Layout present;  // of the wish's GPUs, if `plan` is known
+  // What of the plan only a reboot of this machine brings, though it is set already; empty:
   // nothing.
   std::string reboot;
   std::string waiting;  // modes on GPUs of the plan that wait for a reset; empty: none
-  // GPUs whose mode somebody set since a reboot, or for it, as they are: a reboot alone does not
-  // make that mode of what they had. Of the plan, or of a change that is over.
+  // GPUs, as they are, whose mode somebody set since a reboot, or for it: a reboot alone does not
+  // bring it. Of the plan, or of a change that is over.
   mig::Layout set_by_others;
-  // The wish failed, and a reboot since brought the modes that it takes.
+  // The wish failed, and a reboot since then brought the modes that it needs.
   bool mode_came = false;
-  // After a wish that failed: what a reboot took away, `from` what the GPUs have `to` what was
-  // kept. nullopt: there was no reboot, or it is not known.
+  // After a failed wish: what a reboot destroyed; `from` is the present layout, `to` the kept one.
+  // nullopt: no reboot, or unknown.
   std::optional<MigPlan> lost;
   // The controller's answer to this change.
   std::optional<cluster::MigDrain> answer;
-  // The Pods that hold a device that leaves service; one without a name for holders that nobody can
-  // name. nullopt: not known, for kubelet does not answer.
+  // The Pods that hold a device that leaves service; one without a name for unknown holders.
+  // nullopt: unknown, because kubelet does not answer.
   std::optional<std::vector<cluster::ObjectKey>> holders;
-  std::string neighbours;  // what leaves service although it does not change, and why; may be empty
+  std::string neighbours;  // what leaves service without being changed, and why; may be empty
   bool withheld = false;   // kubelet gives out nothing that leaves service
-  // Pods of NVIDIA's clients that have not ended yet (agent/mig/mig_clients.h). nullopt: not known.
+  // Pods of NVIDIA's clients that have not ended yet (agent/mig/mig_clients.h). nullopt: unknown.
   std::optional<std::vector<std::string>> clients = std::vector<std::string>();
-  // kChanging, kUndoing: what became of the attempt. nullopt: there was none in this phase.
+  // kChanging, kUndoing: the result of the attempt. nullopt: none in this phase.
   std::optional<Result<void>> applied;
   // kVerifying: whether the new layout is in service.
   Result<void> verified = fail(Code::kUnavailable, "kubelet was not asked yet");
@@ -132,12 +130,12 @@ struct MigFacts {
 struct MigMove {
   enum class Kind {
     kWait,
-    kForget,   // the outcome, for it is of another wish, or a person removed the state label
-    kSettle,   // `outcome` is what became of the wish; nothing was changed
-    kDrift,    // somebody changed the GPUs by hand, or the layout's text: reported, and left so
-    kJournal,  // `journal` from now on
-    kApply,    // bring the GPUs to what the journal's phase asks for
-    kClose,    // the change is over, with this outcome, if there is one
+    kForget,   // remove the outcome: it is of another wish, or a person removed the state label
+    kSettle,   // `outcome` is the wish's; nothing was changed
+    kDrift,    // somebody changed the GPUs or the layout's text by hand: report it, change nothing
+    kJournal,  // `journal` is in force from now on
+    kApply,    // bring the GPUs to the layout of the journal's phase
+    kClose,    // the change is over, with this outcome, if any
   };
   Kind kind = Kind::kWait;
   std::optional<mig::Journal> journal = {};
@@ -145,17 +143,17 @@ struct MigMove {
   bool operator==(const MigMove&) const = default;
 };
 
-// Whether the text of the layout that is in force is another one since. One edit would drain every
-// node of that layout at once, so it is applied when somebody asks for it.
+// Whether the text of the layout in force has been edited. One edit would drain every node with
+// that layout at once, so it is applied when somebody asks for it.
 bool is_edited(const MigFacts& facts);
 
-// Whether a change in that phase may have touched the GPUs and is not over.
+// Whether a change in this phase may have touched the GPUs and is not over.
 bool is_on_hardware(mig::Journal::Phase phase);
 
-// Until when a change waits for processes that have a GPU open. The journal is in kChanging.
+// How long a change waits for processes that have a GPU open. The journal is in kChanging.
 cluster::WallTime in_use_until(const mig::Journal& journal, const MigTimes& times);
 
-// Until when Pods may hold what an undo would take away. The journal is in kUndoing.
+// How long Pods may hold what an undo removes. The journal is in kUndoing.
 cluster::WallTime undo_drained_by(const mig::Journal& journal, const MigTimes& times);
 
 MigMove next_move(const std::optional<mig::Journal>& journal, const MigFacts& facts,

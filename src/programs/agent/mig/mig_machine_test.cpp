@@ -132,7 +132,7 @@ TEST(MigMachine, AnEditThatChangesNothingIsInForce) {
   EXPECT_FALSE(move.outcome->failed());
 }
 
-// The instances are gone anyway.
+// The reboot destroyed the instances anyway.
 TEST(MigMachine, AfterARebootAnEditedLayoutIsMade) {
   auto now = facts();
   now.wish = "edited";

@@ -11,7 +11,7 @@ using Phase = mig::Journal::Phase;
 constexpr int kMostSteps = 16;  // of one turn
 constexpr milliseconds kUntilKnown{200};
 
-// Until something may have changed that the manager is not woken for.
+// The time until something may have changed without waking the manager.
 milliseconds wait_in(const MigProgress& progress) {
   if (!progress.journal) return std::chrono::seconds(2);
   switch (progress.journal->phase) {
@@ -92,7 +92,7 @@ bool MigManager::restore() {
   if (view == nullptr) return false;
   const auto node = node_();
   if (!executor_.restore(node ? std::optional(*node) : std::nullopt, *view)) return false;
-  // The agent before this one may have ended with the journal written and nothing said.
+  // The previous agent may have stored the journal and ended before it reported.
   if (progress.is_in(Phase::kFinished) && progress.journal->boot == progress.boot) {
     announcer_.report_end(progress);
   }
@@ -103,8 +103,8 @@ bool MigManager::step(const std::stop_token& stop) {
   const auto& progress = executor_.progress();
   const bool more = progress.closing || decide(stop);
   if (!progress.closing) return more;
-  // The Node says it before the journal is removed, so that the next agent does not take the Node's
-  // text for a change that is under way.
+  // The Node is written before the journal is removed, or the next agent would take the Node's text
+  // for a change in progress.
   return publish(stop) && executor_.close();
 }
 
@@ -118,7 +118,7 @@ bool MigManager::decide(const std::stop_token& stop) {
   if (move.kind == MigMove::Kind::kForget) observer_.forget_plan();
   const auto before = progress.journal ? std::optional(progress.journal->phase) : std::nullopt;
   const bool more = executor_.execute(move, facts, *view, stop);
-  // A journal that could not be stored anywhere is not in force.
+  // A journal that was not stored is not in force.
   if (move.kind != MigMove::Kind::kJournal || more) {
     announcer_.report(move, facts, progress, before, *view);
   }

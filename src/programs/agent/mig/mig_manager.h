@@ -1,10 +1,10 @@
 #pragma once
-// The manager of MIG layouts on a node. In each step the observer finds out what is so
-// (agent/mig/mig_observer.h), next_move() decides (agent/mig/mig_machine.h), the executor does it
-// (agent/mig/mig_executor.h), and the announcer says so on the Node (agent/mig/mig_announcer.h).
+// The manager of MIG layouts on a node. In each step the observer reads the facts
+// (agent/mig/mig_observer.h), next_move() decides (agent/mig/mig_machine.h), the executor acts
+// (agent/mig/mig_executor.h), and the announcer reports on the Node (agent/mig/mig_announcer.h).
 //
-// turn() is called again and again by one thread (MigFollower has one); it waits for NVML, kubelet
-// and the API server. The other functions may be called from any thread and never wait.
+// One thread calls turn() repeatedly (MigFollower's); it waits for NVML, kubelet and the API
+// server. The other functions may be called from any thread and never wait.
 
 #include <chrono>
 #include <filesystem>
@@ -38,7 +38,7 @@ class MigManager {
     std::string own_pod;  // "namespace/name"; "": not known
     mig::Retries retries = {};
   };
-  // All outlive the manager. What each is for, and which may be empty, say the three parts.
+  // For their purpose, and which may be empty, see the parts.
   struct Ports {
     gpu::MigControl& control;
     gpu::GpuReset& reset;
@@ -66,18 +66,18 @@ class MigManager {
 
   MigManager(Options options, Ports ports);
 
-  // Does what can be done now. The time until something may have to be done again.
+  // Does what can be done now. Returns the time until the next call.
   std::chrono::milliseconds turn(const std::stop_token& stop);
 
   void follow(MigView view);
-  // What is out of service while the machine is as given.
+  // What is out of service with this machine.
   MigStanding standing(const gpu::Machine& machine) const { return executor_.standing(machine); }
   // What it does, for people; empty: nothing.
   std::string remark() const { return announcer_.remark(); }
 
  private:
   bool restore();
-  // One decision. False: there is nothing to do now.
+  // Makes one decision. False: nothing to do now.
   bool step(const std::stop_token& stop);
   bool decide(const std::stop_token& stop);
   bool publish(const std::stop_token& stop);
@@ -90,7 +90,7 @@ class MigManager {
   MigAnnouncer announcer_;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<const MigView> view_;  // guarded by mutex_; null: no round was followed yet
+  std::shared_ptr<const MigView> view_;  // guarded by mutex_; null before the first round
 };
 
 }  // namespace tranche::agent

@@ -124,7 +124,7 @@ TEST(MigManager, AFileThatIsNotThereRefusesALayoutUntilItIs) {
   node.changed();
   ASSERT_TRUE(node.turn());
   EXPECT_EQ(node.settle(), "success") << node.log_text();
-  // What is in force stays so without the file.
+  // The layout in force stays without the file.
   std::filesystem::remove(node.config_file);
   node.changed();
   for (int i = 0; i < 4; ++i) node.turn();
@@ -187,7 +187,7 @@ TEST(MigManager, AGrantThatKubeletHasNotNamedYetIsWaitedFor) {
   EXPECT_EQ(node.settle(), "success") << node.log_text();
 }
 
-// Kubelet does not name what claims hold. Their Pods are told, so that the controller evicts them.
+// Kubelet does not name what claims hold. Their Pods are published for the controller to evict.
 TEST(MigManager, WhatAClaimHoldsIsWaitedFor) {
   MigNode node("h100-80gb", 2, MigNode::Claims::kNotKnown);
   node.settings.controller = true;
@@ -278,7 +278,7 @@ TEST(MigManager, AFailureOfTheHardwareIsUndone) {
   EXPECT_EQ(node.reported->reason, "MigChangeFailed");
   node.loop();
   EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-3g.40gb"].size(), 2U);
-  // It is not tried again by itself, but when a person removes the state label.
+  // It is retried only when a person removes the state label.
   for (int i = 0; i < 5; ++i) node.turn();
   EXPECT_EQ(node.state(), "failed");
   node.control.heal();

@@ -1,4 +1,4 @@
-// A change of the layout of a GPU that MPS shares with another one.
+// A change of the layout of a GPU that shares an MPS control daemon with another.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ mig-configs:
       mig-enabled: false
 )";
 
-// Two GPUs, which one MPS control daemon serves.
+// Two GPUs with one MPS control daemon.
 struct Shared : MigNode {
   explicit Shared(const char* model = "a100-80gb") : MigNode(model) {
     config.flags.mig_strategy = config::MigStrategy::kNone;
@@ -77,7 +77,7 @@ TEST(MigNeighboursMps, WhatSharesADaemonIsWithheldAndItsPodIsNamedWithTheReason)
   EXPECT_TRUE(node.asked[0].reset);
 }
 
-// A Pod whose share of the other GPU came by a claim is told the reason as well.
+// A Pod with a claim's share of the other GPU is given the reason, too.
 TEST(MigNeighboursMps, ThePodOfAClaimIsNamedWithTheReason) {
   Shared node;
   node.controller = [](MigNode& self) {

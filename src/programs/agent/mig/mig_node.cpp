@@ -18,11 +18,11 @@ void set_label(const cluster::Node& node, NodeWriter::Values& labels, const char
   labels[name] = value.empty() ? std::nullopt : std::optional(value);
 }
 
-// Bytes of an annotation and of a trouble in it. The condition has the whole one.
+// Limit for an annotation and for a trouble in it, in bytes. The condition has the whole text.
 constexpr std::size_t kLongestText = mig::kLongestJournal;
 constexpr std::size_t kLongestTrouble = 500;
 
-// The annotation is written together with the state label, so it counts as seen.
+// Written together with the state label, so the label counts as seen.
 std::string text_for_node(MigOutcome outcome) {
   outcome.told = true;
   outcome.trouble = std::string(utf8_prefix(outcome.trouble, kLongestTrouble));
@@ -49,7 +49,7 @@ std::optional<NodeWriter::Change> difference(const MigTexts& texts, const cluste
                  texts.change ? std::optional(cluster::encode(*texts.change)) : std::nullopt);
   set_annotation(node, change.annotations, cluster::kMigAppliedAnnotation,
                  texts.outcome ? std::optional(text_for_node(*texts.outcome)) : std::nullopt);
-  // Somebody else's pause is not ours to end.
+  // Only ends its own pause, not somebody else's.
   if (texts.change || was_open) pause_clients(texts.pause, node, texts.own, change.labels);
   if (change.labels.empty() && change.annotations.empty()) return std::nullopt;
   return change;

@@ -1,7 +1,6 @@
 #pragma once
-// What the manager writes on its Node: the label with the state, as NVIDIA's MIG manager writes it,
-// the text for the controller (cluster/formats/mig_change.h), and the pause of NVIDIA's own
-// clients. Pure.
+// What the manager writes on its Node: the state label, as NVIDIA's MIG manager does, the text for
+// the controller (cluster/formats/mig_change.h), and the pause of NVIDIA's own clients. Pure.
 
 #include <optional>
 #include <string>
@@ -16,11 +15,11 @@
 namespace tranche::agent {
 
 struct MigTexts {
-  // The value of nvidia.com/mig.config.state. nullopt: it stays as it is; "": the label is removed.
+  // The value of nvidia.com/mig.config.state. nullopt: unchanged; "": the label is removed.
   std::optional<std::string> state;
-  // The change under way; nullopt: none.
+  // The change in progress; nullopt: none.
   std::optional<cluster::MigChange> change;
-  // What became of the last wish, for an agent whose disk is lost. nullopt: nothing did.
+  // The outcome of the last wish, for an agent whose disk is lost. nullopt: none.
   std::optional<MigOutcome> outcome = {};
   // Whether NVIDIA's clients of the GPUs are paused.
   bool pause = false;
@@ -31,19 +30,19 @@ inline constexpr const char* kMigPending = "pending";
 inline constexpr const char* kMigSuccess = "success";
 inline constexpr const char* kMigFailed = "failed";
 
-// What must be written so that the Node has these texts; nullopt: it has them.
+// What must be written for these texts; nullopt: the Node has them.
 std::optional<NodeWriter::Change> difference(const MigTexts& texts, const cluster::Node& node);
 
 cluster::MigPhase phase_for_controller(mig::Journal::Phase phase);
 
-// The journal that the Node's annotation has; nullopt: none that can be read.
+// The journal in the Node's annotation; nullopt: none that is readable.
 std::optional<mig::Journal> journal_on(const cluster::Node& node);
-// What became of the last wish, as the Node's annotation has it; nullopt: none that can be read.
+// The last wish's outcome in the Node's annotation; nullopt: none that is readable.
 std::optional<MigOutcome> outcome_on(const cluster::Node& node);
-// The controller's answer to that change; nullopt: it has not answered it.
+// The controller's answer to that change; nullopt: none yet.
 std::optional<cluster::MigDrain> answer_on(const cluster::Node& node, const std::string& id);
 
-// The one that got further: a change of this node is on its disk and on its Node.
+// The one that got further: a change is stored on the disk and on the Node.
 std::optional<mig::Journal> later(std::optional<mig::Journal> a, std::optional<mig::Journal> b);
 
 }  // namespace tranche::agent

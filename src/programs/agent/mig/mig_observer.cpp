@@ -15,7 +15,7 @@ using Phase = mig::Journal::Phase;
 
 bool may_grow(Phase phase) { return phase == Phase::kAsking || phase == Phase::kDraining; }
 
-// Whether what is withheld has to be out of kubelet's hands before anything else.
+// Whether kubelet must stop giving out what is withheld before anything else happens.
 bool drains(const MigProgress& progress) {
   return progress.is_in(Phase::kDraining) || (progress.is_in(Phase::kUndoing) && !progress.applied);
 }
@@ -73,7 +73,8 @@ void MigObserver::look_at_change(const MigProgress& progress, const MigLeaving& 
   if (journal.phase == Phase::kDraining) look_at_clients(facts);
   if (!asks_for_holders(progress)) return;
   const auto devices = leaving_devices(leaving.standing, view.machine());
-  // First that no more is given out, then who holds some: the other way round, one could slip by.
+  // In this order: first nothing more is given out, then the holders are read. Otherwise one could
+  // be missed.
   facts.withheld = drains(progress) && holders_.are_withheld(devices);
   facts.holders = holders_.of(devices, MigHolders::kAge);
   facts.neighbours = describe(leaving.neighbours);

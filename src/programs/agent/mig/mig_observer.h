@@ -1,7 +1,7 @@
 #pragma once
-// Finds out what the state machine of the manager has to know (MigFacts): the Node, the layout that
-// is asked for, the hardware, who holds what, and whether kubelet offers the new layout. It changes
-// nothing. Used by the manager's thread; it waits for NVML, kubelet and the API server.
+// Reads the facts for the manager's state machine (MigFacts): the Node, the wished layout, the
+// hardware, who holds what, and whether kubelet offers the new layout. Changes nothing. Used by the
+// manager's thread; waits for NVML, kubelet and the API server.
 
 #include <functional>
 #include <map>
@@ -22,9 +22,9 @@
 
 namespace tranche::agent {
 
-// The Pods that the texts on the Node are about, as they were seen last.
+// The Pods that the Node's texts name, as last seen.
 struct MigPods {
-  std::vector<cluster::ObjectKey> holders;        // of what leaves service, those with a name
+  std::vector<cluster::ObjectKey> holders;        // of what leaves service; those with a name
   std::map<cluster::ObjectKey, std::string> why;  // cluster::MigChange::why
   OwnSelector own;                                // of this agent's Pod
 };
@@ -35,7 +35,6 @@ class MigObserver {
     std::string config_file;  // of mig-parted; "": none
     std::string own_pod;      // "namespace/name"; "": not known
   };
-  // All outlive it.
   struct Ports {
     gpu::MigControl& control;
     MigHolders::Ports holders;
@@ -49,12 +48,11 @@ class MigObserver {
 
   MigFacts observe(const MigProgress& progress, const MigLeaving& leaving,
                    const std::shared_ptr<const MigView>& view);
-  // Before the first text about a change, so that it names the Pods: what the controller announces
-  // is made of it. Of a change that was named it does nothing.
+  // Called before the first text about a change, so that it names the Pods: the controller's
+  // announcement is made from it. Does nothing for a change that was named.
   void name_pods(const mig::Journal& journal, const MigLeaving& leaving, const MigView& view);
   const MigPods& pods() const { return pods_; }
 
-  // See MigPlanner.
   void forget_plan() { planner_.forget(); }
 
  private:

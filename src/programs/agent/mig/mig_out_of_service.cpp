@@ -9,7 +9,7 @@ namespace {
 
 using Phase = mig::Journal::Phase;
 
-// The layout that the driver is about to list: the new one, or after an undo the old one.
+// The layout that the driver will list: the new one, or after an undo the old one.
 std::optional<mig::Layout> awaited_in(const mig::Journal& journal) {
   const bool settled = journal.phase == Phase::kVerifying || journal.phase == Phase::kFinished;
   if (!settled) return std::nullopt;
@@ -30,7 +30,7 @@ void MigOutOfService::find_neighbours(const mig::Journal& journal, const MigView
   leaving_.standing.mps = leaving_.neighbours.resources;
 }
 
-// Before begin() all of a GPU is withheld: at the start of an agent, before the hardware is read.
+// Until begin() all of a GPU is withheld: an agent starts before the hardware is read.
 MigStanding MigOutOfService::standing_in(const mig::Journal& journal) const {
   auto standing = leaving_.standing;
   if (standing.changing.empty()) standing.changing = changing(journal, {}).changing;
@@ -59,7 +59,7 @@ MigStanding MigOutOfService::standing(const gpu::Machine& machine) const {
     const auto* gpu = gpu::find_gpu(machine, uuid);
     if (gpu != nullptr && shows(*gpu, layout)) standing.changing.erase(uuid.value);
   }
-  // From here on it is the control daemon that is waited for.
+  // From here on the change waits for the control daemon.
   if (standing.changing.empty()) standing.neighbours.clear();
   return standing;
 }

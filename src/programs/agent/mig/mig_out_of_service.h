@@ -1,8 +1,8 @@
 #pragma once
-// What is out of service for the change under way. The manager's thread sets it, from the journal
-// and from what the GPUs have; the agent's loop reads standing() in each round and withholds it.
+// What is out of service for the change in progress. The manager's thread sets it from the journal
+// and the GPUs; the agent's loop reads standing() in each round and withholds it.
 //
-// standing() may be called from any thread, everything else from the manager's.
+// standing() may be called from any thread, everything else only from the manager's.
 
 #include <mutex>
 #include <optional>
@@ -16,27 +16,27 @@
 
 namespace tranche::agent {
 
-// What leaves service for a change, and stays away until the change is over.
+// What leaves service for a change, until the change is over.
 struct MigLeaving {
   MigStanding standing;
-  MigNeighbours neighbours;  // standing.neighbours and standing.mps are of it
+  MigNeighbours neighbours;  // source of standing.neighbours and standing.mps
 };
 
 class MigOutOfService {
  public:
-  // A change begins, or one of an earlier agent is taken up. `states`: of its GPUs.
+  // A change begins, or an earlier agent's is continued. `states`: of its GPUs.
   void begin(const mig::Journal& journal, const MigStates& states, const MigView& view);
-  // While Pods are drained the configuration may change, and with it who shares a control daemon.
+  // To repeat while Pods are drained: the configuration may change, and with it who shares a
+  // daemon.
   void find_neighbours(const mig::Journal& journal, const MigView& view);
-  // The change is over.
   void end() { leaving_ = {}; }
 
   const MigLeaving& leaving() const { return leaving_; }
 
-  // From now on the loop withholds what the journal's phase takes out of service. True: that is
-  // something else than before.
+  // From now on the loop withholds what the journal's phase takes out of service. True: that
+  // differs from before.
   bool serve(const std::optional<mig::Journal>& journal);
-  // What to withhold while the machine is as given.
+  // What to withhold with this machine.
   MigStanding standing(const gpu::Machine& machine) const;
 
  private:
@@ -47,7 +47,7 @@ class MigOutOfService {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   MigStanding standing_;
-  std::optional<mig::Layout> awaited_;  // in service as soon as the driver lists it
+  std::optional<mig::Layout> awaited_;  // back in service once the driver lists it
 };
 
 }  // namespace tranche::agent

@@ -15,7 +15,7 @@
 namespace tranche::agent {
 namespace {
 
-// The wish while the file cannot be read; others are checksums.
+// The wish while the file cannot be read; other wishes are checksums.
 constexpr const char* kUnreadable = "unreadable";
 
 bool answers(const gpu::Gpu& gpu) {
@@ -32,7 +32,7 @@ Result<void> check_offer(const gpu::Machine& machine, const config::Config& conf
                           offer.withheld.front().reason));
 }
 
-// Whether a change to the layout of that name is under way, or came to an end.
+// Whether a change to this layout is in progress or has ended.
 bool is_known(const std::string& label, const MigProgress& progress) {
   const auto* outcome = progress.of_wish();
   return progress.journal || (outcome != nullptr && outcome->label == label);
@@ -52,7 +52,7 @@ void MigPlanner::look(const MigProgress& progress, const std::shared_ptr<const M
   auto text = read_file();
   if (!text) return look_without_file(std::move(text).error(), progress, facts);
   const auto wish = read_wish(facts.label, *text, file_, view->machine());
-  // A file that is being edited takes no layout out of force, and ends no change.
+  // A file that is being edited does not end the layout in force or a change.
   if (!wish.is_file_read && is_known(facts.label, progress)) {
     return look_without_file(wish.gpus.error(), progress, facts);
   }
@@ -75,7 +75,7 @@ void MigPlanner::look(const MigProgress& progress, const std::shared_ptr<const M
   }
 }
 
-// A layout is of all GPUs that it names, and what one has that does not answer is not known.
+// A layout covers all GPUs that it names, so all must be readable.
 bool MigPlanner::do_all_answer(const gpu::Machine& machine) {
   const auto silent = std::ranges::find_if_not(machine.gpus, answers);
   if (silent == machine.gpus.end()) {
@@ -94,8 +94,8 @@ Result<std::optional<std::string>> MigPlanner::read_file() const {
   return text;
 }
 
-// What is in force, or failed, stays so. A label of which nothing is known yet is answered: who set
-// it waits. With the file it is another wish.
+// What is in force, or failed, stays so. A new label gets an answer, because somebody waits for it;
+// with the file it is another wish.
 void MigPlanner::look_without_file(Error error, const MigProgress& progress, MigFacts& facts) {
   const bool is_news = said_.is_news("file", error.what);
   auto refusal = std::move(error).with_context("the file of MIG layouts cannot be read");
@@ -131,7 +131,7 @@ bool MigPlanner::is_current(const MigWish& wish, const std::shared_ptr<const Mig
   });
 }
 
-// nullopt: a GPU cannot be read. Of a wish that cannot be met none is.
+// nullopt: a GPU cannot be read. For a wish that cannot be met none is read.
 std::optional<MigStates> MigPlanner::read_gpus(const MigWish& wish) {
   MigStates states;
   if (!wish.gpus) return states;
@@ -157,8 +157,8 @@ Result<MigPlan> MigPlanner::make(const MigWish& wish, const MigStates& states,
   return plan;
 }
 
-// What the modes of the wish's GPUs tell: which of them wait for a reset, which came with a reboot,
-// and which somebody else set.
+// Which modes of the wish's GPUs wait for a reset, came with a reboot, or were set by somebody
+// else.
 void MigPlanner::look_at_modes(const MigProgress& progress, const gpu::Machine& machine,
                                MigFacts& facts) {
   if (!*facts.plan) return;
@@ -176,7 +176,7 @@ void MigPlanner::look_at_modes(const MigProgress& progress, const gpu::Machine& 
   facts.set_by_others = set_by_others(were, plan.from, machine);
 }
 
-// MigFacts::lost. GPUs that are not there now are not waited for.
+// MigFacts::lost. Ignores GPUs that are missing now.
 std::optional<MigPlan> MigPlanner::lost(const MigOutcome& outcome, const gpu::Machine& machine) {
   MigPlan lost;
   for (const auto& [uuid, layout] : outcome.kept.layout) {

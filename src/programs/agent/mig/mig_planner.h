@@ -1,7 +1,7 @@
 #pragma once
-// Finds out what the Node's label asks for and what must be changed for it: reads the file of
-// layouts and the hardware, and plans. A plan is kept until the wish or the loop's reading of the
-// machine changes, or the GPUs do. Used by the manager's thread; it waits for NVML and for kubelet.
+// Finds out what the Node's label asks for and which changes it needs: reads the file of layouts
+// and the hardware, and plans. A plan is kept until the wish, the loop's reading of the machine, or
+// the GPUs change. Used by the manager's thread; waits for NVML and kubelet.
 
 #include <chrono>
 #include <memory>
@@ -23,7 +23,6 @@ namespace tranche::agent {
 
 class MigPlanner {
  public:
-  // All outlive it.
   struct Ports {
     gpu::MigControl& control;
     MigHolders& holders;
@@ -33,23 +32,22 @@ class MigPlanner {
   // `file`: of mig-parted; "": none.
   MigPlanner(std::string file, Ports ports) : file_(std::move(file)), ports_(ports) {}
 
-  // Sets what the facts say of the wish, and without a change under way what they say of its plan.
-  // `facts` has the Node's label.
+  // Fills in the facts about the wish, and without a change in progress about its plan. `facts` has
+  // the Node's label.
   void look(const MigProgress& progress, const std::shared_ptr<const MigView>& view,
             MigFacts& facts);
-  // The next plan is made of what the GPUs have then.
+  // The next plan is made from a new reading of the GPUs.
   void forget() { planned_.reset(); }
 
  private:
-  // The loop does not see a mode that waits for a reset, so the GPUs are read again after this
-  // time.
+  // How often GPUs are read again: the loop does not see a mode that waits for a reset.
   static constexpr std::chrono::seconds kModesAge{10};
 
   struct Planned {
     std::string wish;  // its key
     std::shared_ptr<const MigView> view;
     Result<MigPlan> plan;
-    MigStates states;  // of the GPUs of the wish
+    MigStates states;  // of the wish's GPUs
     std::chrono::steady_clock::time_point read;
   };
 
@@ -57,7 +55,7 @@ class MigPlanner {
   Result<std::optional<std::string>> read_file() const;
   void look_without_file(Error error, const MigProgress& progress, MigFacts& facts);
   void warn(const std::vector<std::string>& warnings);
-  // Whether planned_ is the plan now; false: the hardware cannot be read.
+  // Makes planned_ up to date; false: the hardware cannot be read.
   bool plan(const MigWish& wish, const std::shared_ptr<const MigView>& view);
   bool is_current(const MigWish& wish, const std::shared_ptr<const MigView>& view);
   std::optional<MigStates> read_gpus(const MigWish& wish);

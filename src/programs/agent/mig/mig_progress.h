@@ -1,6 +1,6 @@
 #pragma once
-// How far this node's changes of MIG layouts are. The executor owns the one value of it
-// (agent/mig/mig_executor.h); the observer and the announcer read it.
+// The progress of this node's changes of MIG layouts. Owned by the executor
+// (agent/mig/mig_executor.h), read by the observer and the announcer.
 
 #include <optional>
 #include <string>
@@ -13,17 +13,17 @@ namespace tranche::agent {
 struct MigProgress {
   std::string boot;       // id of this boot
   bool restored = false;  // it is known what an earlier agent left unfinished
-  // The change under way; nullopt: none.
+  // The change in progress; nullopt: none.
   std::optional<mig::Journal> journal = {};
-  // What became of the last wish, and what is kept for a reboot.
+  // The last wish's outcome, and what is kept for a reboot.
   std::optional<MigOutcome> outcome = {};
   // MigFacts::applied
   std::optional<Result<void>> applied = {};
-  MigEnd end = MigEnd::kUntouched;  // of a journal in kFinished
-  bool closing = false;             // the change is over, and the Node does not say so yet
+  MigEnd end = MigEnd::kUntouched;  // for a journal in kFinished
+  bool closing = false;             // the change is over; the Node does not say so yet
   bool forgotten = false;           // there is no outcome any more, so the state label is removed
 
-  // What became of the last wish; null: nothing is known of one.
+  // The last wish's outcome; null: unknown.
   const MigOutcome* of_wish() const {
     return outcome && !outcome->wish.empty() ? &*outcome : nullptr;
   }

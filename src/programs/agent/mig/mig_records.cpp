@@ -38,8 +38,8 @@ bool MigRecords::drop_journal() {
   return dropped.has_value();
 }
 
-// An older outcome that stays on a full disk would be taken for this one, so it is removed. The
-// Node has this one, too.
+// Otherwise an older outcome on a full disk would be taken for this one. The Node has this one,
+// too.
 void MigRecords::store(const MigOutcome& outcome) const {
   const auto stored = files_.store(outcome);
   if (stored) return;

@@ -1,6 +1,6 @@
 #pragma once
-// What the manager keeps on the node's disk (agent/mig/mig_files.h), with the log lines for a disk
-// that fails: each trouble is logged once. Used by one thread.
+// The manager's files on the node's disk (agent/mig/mig_files.h); logs each trouble with them once.
+// Used by one thread.
 
 #include <filesystem>
 #include <optional>
@@ -13,17 +13,16 @@ namespace tranche::agent {
 
 class MigRecords {
  public:
-  // `log` outlives it.
   MigRecords(const std::filesystem::path& state_dir, const Log& log)
       : files_(state_dir), log_(log) {}
 
-  // What an earlier agent stored; nullopt: nothing, or nothing that can be read.
+  // What an earlier agent stored; nullopt: nothing readable.
   std::optional<mig::Journal> journal() const;
   std::optional<MigOutcome> outcome() const;
 
-  // Whether it is on the disk.
+  // True: it is on the disk.
   bool store(const mig::Journal& journal);
-  // Whether there is none on the disk any more.
+  // True: none is on the disk any more.
   bool drop_journal();
 
   void store(const MigOutcome& outcome) const;

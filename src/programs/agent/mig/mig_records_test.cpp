@@ -17,7 +17,7 @@ struct Disk {
   test::LogRecorder log;
   MigRecords records{dir.path(), log.log()};
 
-  // The folder of the records is a file: nothing can be written or read.
+  // Puts a file in place of the records' folder: nothing can be written or read.
   void spoil() { EXPECT_TRUE(FsRoot().write_atomic(dir.path() / "mig", "")); }
 };
 

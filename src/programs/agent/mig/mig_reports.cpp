@@ -75,7 +75,7 @@ void MigAnnouncer::report_end(const MigProgress& progress) {
   report_outcome(journal.layout, progress.end, journal.trouble);
 }
 
-// The condition shows everybody that this node has a manager, also while nothing is asked for.
+// The condition shows that this node has a manager, also while nothing is asked for.
 void MigAnnouncer::report_at_rest(const MigFacts& facts, const MigProgress& progress) {
   if (progress.journal) return;
   const auto* outcome = progress.of_wish();
@@ -137,7 +137,7 @@ void MigAnnouncer::report(bool good, const char* reason, const std::string& mess
       ports_.log.error(message);
     }
   }
-  // Known or not: who writes it sees whether the Node still has it.
+  // Also if unchanged: the writer checks whether the Node still has it.
   if (ports_.report) ports_.report(*reported_);
 }
 

@@ -10,7 +10,7 @@ bool has(const mig::GpuLayout& layout, const mig::Instance& instance) {
   return layout.enabled && std::ranges::find(layout.instances, instance) != layout.instances.end();
 }
 
-// A mode that waits no more changes nothing now.
+// A mode that no longer waits changes nothing now.
 bool stays_in_service(const mig::GpuLayout& from, const mig::GpuLayout& to) {
   return from.enabled == to.enabled && from.instances == to.instances;
 }

@@ -32,8 +32,7 @@ Result<void> verify_devices(const mig::Layout& layouts, const MigView& view) {
   return {};
 }
 
-// A supervisor that comes back starts the daemons, so it is waited for as a kubelet that is away
-// is.
+// The change waits for a supervisor that is away: it starts the daemons when it is back.
 Result<void> verify_mps(const MigNeighbours& neighbours, const State& state) {
   const auto& standings = state.get<MpsStandings>();
   for (const auto& resource : neighbours.served_after) {
@@ -46,8 +45,7 @@ Result<void> verify_mps(const MigNeighbours& neighbours, const State& state) {
   return {};
 }
 
-// Resources without a device of these GPUs, and not served by a daemon that ended for them, are no
-// matter of the change.
+// Checks only resources with a device of these GPUs, or whose daemon ended for them.
 Result<void> verify_offered(const mig::Layout& layouts, const MigNeighbours& neighbours,
                             const offer::Offer& offer,
                             const cluster::AllocatableDevices& kubelets) {
@@ -70,7 +68,7 @@ Result<void> verify(const mig::Journal& journal, const MigNeighbours& neighbours
   TRY(verify_mps(neighbours, view.state));
   const auto given = kubelet.allocatable();
   if (given) return verify_offered(journal.to, neighbours, *view.offer, *given);
-  // A kubelet that is too old to answer this is believed to have taken the list.
+  // A kubelet too old to answer is assumed to have the list.
   if (given.error().code == Code::kFailedPrecondition) return {};
   return fail(Code::kUnavailable, given.error().what, given.error().hint);
 }

@@ -1,6 +1,6 @@
 #pragma once
 // Whether the new layout is in service: the driver lists its devices, the loop advertises them, MPS
-// serves again, and kubelet offers what the agent offers.
+// serves again, and kubelet offers them.
 
 #include "agent/mig/mig_neighbours.h"
 #include "agent/mig/mig_view.h"
@@ -10,8 +10,8 @@
 
 namespace tranche::agent {
 
-// Errors: kFailedPrecondition says what is not in service; kUnavailable what has to come back
-// first (kubelet, a control daemon). Asks kubelet when everything else is in service.
+// kFailedPrecondition: what is not in service. kUnavailable: what has to come back first (kubelet,
+// a control daemon). Asks kubelet last.
 Result<void> verify(const mig::Journal& journal, const MigNeighbours& neighbours,
                     const MigView& view, cluster::PodResources& kubelet);
 

@@ -13,7 +13,7 @@ namespace {
 using mig_testing::MigNode;
 using testing::HasSubstr;
 
-// A GPU in a new layout, as the journal wants it, and a kubelet that has taken the list.
+// A GPU in the journal's new layout, and a kubelet that has taken the list.
 struct Verified : MigNode {
   Verified() : MigNode("h100-80gb", 1) {
     wish("all-3g.40gb");
@@ -24,7 +24,7 @@ struct Verified : MigNode {
     seen.offer = std::make_shared<const offer::Offer>(offer::make_offer(machine(), config, {}));
     journal.to = {{uuid(0), mig::layout_of(control.state(uuid(0)))}};
   }
-  // "": it is verified.
+  // "" when verified.
   std::string trouble(Code code) {
     const auto result = verify(journal, neighbours, seen, kubelet);
     if (result) return "";
@@ -75,7 +75,7 @@ TEST(MigVerify, AnotherListOfKubeletIsAFailureAndAKubeletThatIsAwayIsWaitedFor) 
   EXPECT_EQ(node.trouble(Code::kUnavailable), "no such socket");
 }
 
-// Its list is no matter of this change.
+// Its list is not part of this change.
 TEST(MigVerify, AResourceOfOtherGpusIsNotLookedAt) {
   Verified node;
   auto other = *node.seen.offer;

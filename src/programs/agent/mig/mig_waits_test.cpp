@@ -1,4 +1,4 @@
-// MIG modes that wait for a reset or a reboot: what somebody set is not taken back.
+// MIG modes that wait for a reset or a reboot: a mode that somebody set is not reverted.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 constexpr const char* kSevenSmall = "1g.10gb x 7";
 constexpr const char* kSmall = "all-1g.10gb";
 
-// A100 in a virtual machine, where nothing resets them, or on a machine of their own.
+// A100s in a virtual machine, where nothing resets them, or on bare metal.
 struct Ampere : MigNode {
   explicit Ampere(bool passed_through = true) : MigNode("a100-80gb") {
     const auto machine = this->machine();

@@ -18,7 +18,7 @@ std::string key_of(const std::string& label, std::string_view content) {
   return fmt::format("{:016x}", checksum(fmt::format("{}\n{}", label, content)));
 }
 
-// What the layout says, without its place in the file.
+// The layout's content, regardless of its place in the file.
 std::string text_of(const std::vector<mig::PartedEntry>& entries) {
   std::string text;
   for (const auto& entry : entries) {
@@ -54,7 +54,7 @@ std::string device_name(const std::string& profile, int compute, int whole) {
 using IsOne =
     std::function<bool(const gpu::Gpu& gpu, const mig::GpuLayout& from, const mig::GpuLayout& to)>;
 
-// "0, 1": the GPUs of the plan for which `is_one` is so.
+// "0, 1": the plan's GPUs that satisfy `is_one`.
 std::string indices(const MigPlan& plan, const gpu::Machine& machine, const IsOne& is_one) {
   std::vector<int> found;
   for (const auto& gpu : machine.gpus) {
@@ -83,7 +83,7 @@ MigWish read_wish(const std::string& label, const std::optional<std::string>& fi
     if (!parsed) return {key_of(label, *file), std::unexpected(std::move(parsed).error()), false};
     parted = *std::move(parsed);
   }
-  // The defaults are named where a layout is missing.
+  // A message about a missing layout also names the defaults.
   parted.configs.merge(mig::default_layouts(machine).configs);
   const auto found = parted.configs.find(label);
   const auto content = found == parted.configs.end() ? "absent" : text_of(found->second);

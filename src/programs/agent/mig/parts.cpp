@@ -11,7 +11,7 @@
 namespace tranche::agent {
 namespace {
 
-// A change of a layout waits for its texts, so they are tried again soon.
+// Changes of a layout wait for their texts, so failed writes are retried soon.
 constexpr std::chrono::seconds kPause{2};
 
 std::string own_pod(const config::AgentOptions& options) {
@@ -25,7 +25,7 @@ std::optional<std::vector<cluster::Pod>> pods_of(PodsOfNode& view) {
   return pods;
 }
 
-// The manager and what it alone uses.
+// The manager and what only it uses.
 struct ManagedMig {
   explicit ManagedMig(const AgentContext& context);
   MigManager::Ports ports(const AgentContext& context);

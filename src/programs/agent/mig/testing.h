@@ -1,6 +1,6 @@
 #pragma once
-// A node for the tests of the manager: GPUs, kubelet, the Node, the agent's loop and the controller
-// as values that a test sets. The manager can be killed and started again over the same disk.
+// A node for tests of the manager: GPUs, kubelet, the Node, the agent's loop and the controller as
+// values that a test sets. The manager can be killed and restarted with the same disk.
 
 #include <algorithm>
 #include <functional>
@@ -20,7 +20,7 @@
 
 namespace tranche::agent::mig_testing {
 
-// A kubelet that has the list of the last offer, unless a test says otherwise.
+// A kubelet that has the last offer's list, unless a test says otherwise.
 class Kubelet final : public cluster::PodResources {
  public:
   Result<cluster::ListedHolders> list() override {
@@ -48,7 +48,7 @@ class Kubelet final : public cluster::PodResources {
   cluster::AllocatableDevices listed;
 };
 
-// A clock that can be set back, as machines do when they learn the time.
+// A clock that can be set back, as when a machine learns the time.
 class Clock final : public tranche::Clock {
  public:
   std::chrono::steady_clock::time_point now() const override { return clock_.now(); }
@@ -91,7 +91,7 @@ class MigNode {
     start();
   }
 
-  // The claims that are prepared, each by the device that it holds.
+  // Sets the prepared claims, by the device that each holds.
   void set_claims(const std::map<std::string, cluster::ObjectKey>& held) {
     std::map<std::string, dra::PreparedClaim> all;
     for (const auto& [uuid, key] : held) {
@@ -103,7 +103,7 @@ class MigNode {
 
   static gpu::GpuUuid uuid(int i) { return {"GPU-" + std::to_string(i)}; }
 
-  // A new agent: over the same disk and Node.
+  // A new agent with the same disk and Node.
   void start() {
     manager.reset();
     last_.reset();
@@ -146,8 +146,7 @@ class MigNode {
                         .log = log.log()});
   }
 
-  // One turn of the agent's loop, of the controller, and of the manager. False: the agent was
-  // killed.
+  // One turn of the agent's loop, the controller and the manager. False: the agent was killed.
   bool turn() {
     loop();
     if (controller) controller(*this);
@@ -159,7 +158,7 @@ class MigNode {
     }
   }
 
-  // Turns until the state is neither empty nor pending, at most `most` of them.
+  // Turns until the state is neither empty nor pending, at most `most` times.
   std::string settle(int most = 60) {
     for (int i = 0; i < most; ++i) {
       if (!turn()) start();
@@ -168,7 +167,6 @@ class MigNode {
     }
     return state();
   }
-  // Turns until the change is in the phase.
   bool reach(mig::Journal::Phase phase) {
     for (int i = 0; i < 20; ++i) {
       if (now_in() == phase) return true;
@@ -198,7 +196,7 @@ class MigNode {
     manager->follow(*last_);
   }
 
-  // As the driver would tell it now.
+  // What the driver would report now.
   gpu::Machine machine() const {
     auto machine = machine_;
     for (auto& gpu : machine.gpus) {
@@ -265,7 +263,7 @@ class MigNode {
   }
   void changed() { node->resource_version = std::to_string(++version_); }
 
-  // A controller that accepts and cordons, evicts at once, and uncordons.
+  // A controller that accepts, cordons, evicts at once, and uncordons.
   static void drain(MigNode& self) {
     const auto change = self.change();
     if (!change) return;
@@ -287,8 +285,8 @@ class MigNode {
   mig::DeviceUsers users;
   std::optional<std::vector<cluster::Pod>> pods = std::vector<cluster::Pod>();
   Book book{clock};
-  std::string quiet_trouble;  // why they do not let go
-  // What somebody else does just before a write.
+  std::string quiet_trouble;  // why they do not release the GPUs
+  // Another client's action just before a write.
   std::function<void(const NodeWriter::Change&)> before_write;
   struct Said {
     std::string label, state, layout;  // `layout`: what the first GPU had

@@ -25,7 +25,6 @@ struct NodeNotice {
 
 class NodeReporter {
  public:
-  // The references outlive it.
   NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock, const Log& log,
                Backoff backoff = {});
 

@@ -19,7 +19,6 @@ namespace tranche::agent {
 
 class PodsOfNode {
  public:
-  // The references outlive it.
   PodsOfNode(cluster::Objects& objects, std::string node, const Log& log, Backoff backoff = {});
 
   // The Pods, as last read if the API server cannot be asked now. nullopt: not read yet.

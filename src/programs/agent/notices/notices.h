@@ -18,7 +18,6 @@ namespace tranche::agent {
 // before those that serve, so its line precedes the registration that follows from the change.
 class ChangeLog final : public Follower {
  public:
-  // `log` outlives it.
   explicit ChangeLog(const Log& log) : log_(log) {}
   Result<void> follow(const Round& round) override;
   Phase phase() const override { return Phase::kLog; }

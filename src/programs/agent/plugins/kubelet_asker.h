@@ -17,7 +17,6 @@ class KubeletAsker {
   // Called by the asker's thread.
   using Answered = std::function<void(Result<cluster::AllocatableDevices>)>;
 
-  // `kubelet` outlives it.
   KubeletAsker(cluster::PodResources& kubelet, Answered answered)
       : kubelet_(kubelet),
         answered_(std::move(answered)),

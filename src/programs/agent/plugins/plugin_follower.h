@@ -52,7 +52,6 @@ class PluginFollower final : public Follower {
     const Log& log;
   };
 
-  // The references outlive it.
   PluginFollower(Options options, Parts parts);
   ~PluginFollower() override;
 

@@ -134,7 +134,6 @@ class ServingFollower final : public Follower {
 
 class ServingInput final : public Input {
  public:
-  // `serving` outlives it.
   explicit ServingInput(const ServingFollower& serving) : serving_(serving) {}
   void look(const offer::Offer& /*wished*/, State& state) override {
     state.set(serving_.standing());

@@ -40,7 +40,6 @@ class HoldingsWatch {
     std::chrono::milliseconds interval = std::chrono::seconds(1);
   };
 
-  // The references outlive it.
   explicit HoldingsWatch(Parts parts);
 
   // What is withheld now, and for whom. `counts`: the offer counts on what is held, though nothing
