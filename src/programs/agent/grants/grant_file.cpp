@@ -14,20 +14,20 @@
 
 namespace tranche::agent {
 
-// An open file. Every line that is to be written to it holds it, so it outlives its replacement.
+// An open file. Each line to be written to it holds it, so it may outlive its replacement.
 class GrantFile::Output {
  public:
   explicit Output(int fd) : descriptor_(fd) {}
 
   int fd() const { return descriptor_.get(); }
-  // Another open file description of this file, also when it has lost its name.
+  // Another open file description of this file, also when the file has lost its name.
   Result<Descriptor> reopen(int flags) const {
     const auto name = "/proc/self/fd/" + std::to_string(fd());
     Descriptor own(::open(name.c_str(), flags | O_CLOEXEC));
     if (!own.is_open()) return std::unexpected(errno_error(errno, "open " + name));
     return own;
   }
-  // One to append a line by; give_back() has it used again, which spares opening one.
+  // A descriptor to append one line by; give_back() returns it for reuse.
   Result<Descriptor> take_appender() {
     {
       const std::scoped_lock lock(mutex_);
@@ -52,7 +52,7 @@ class GrantFile::Output {
     }
     return last != '\n';
   }
-  // The last line has no end, and is kept: it was there when the file was opened.
+  // The last line had no end when the file was opened, and is kept.
   std::atomic<bool> unended = false;
 
  private:
@@ -65,7 +65,7 @@ class GrantFile::Output {
 
 namespace {
 
-// write(), repeated when a signal interrupts it.
+// write(), repeated after EINTR.
 ssize_t write_once(int fd, std::string_view text) {
   while (true) {
     const ssize_t n = ::write(fd, text.data(), text.size());
@@ -82,7 +82,7 @@ Result<void> write_whole(int fd, std::string_view text, const std::string& name)
   return {};
 }
 
-// Where the text of `size` bytes begins that was appended by `fd` last.
+// Offset of the text of `size` bytes that `fd` appended last.
 off_t begin_of_last(int fd, ssize_t size) { return ::lseek(fd, 0, SEEK_CUR) - size; }
 
 bool overwrite(int fd, const std::string& text, off_t at) {
@@ -127,7 +127,7 @@ Result<void> GrantFile::write(const Line& line) {
   return std::unexpected(std::move(second).error());
 }
 
-// Appends a line, and returns where it begins.
+// Appends a line. Returns its offset.
 Result<off_t> GrantFile::append(Output& file, const std::string& text) const {
   TRY(step(Step::kAppend));
   ASSIGN_OR_RETURN(auto own, file.take_appender());
@@ -169,7 +169,7 @@ Result<void> GrantFile::end_line_before(const Output& file, int reader, off_t at
   return std::unexpected(errno_error(errno, "write " + path_.string()));
 }
 
-// Makes a line of nobody empty. If that fails, restore() sets it aside.
+// Blanks a line that was cut off. If that fails, restore() sets it aside.
 void GrantFile::blank(const Output& file, off_t at, std::size_t size) const {
   const auto writer = file.reopen(O_WRONLY);
   if (writer) (void)overwrite(writer->get(), std::string(size, '\n'), at);
@@ -187,8 +187,8 @@ void GrantFile::begin_replacement(std::size_t kept) {
 }
 
 Result<void> GrantFile::replace(std::string_view content, bool sync) {
-  // The name follows FsRoot::write_atomic, because `tranche cleanup` removes temporary files by
-  // that pattern.
+  // Named as by FsRoot::write_atomic, because `tranche cleanup` removes temporary files by that
+  // pattern.
   auto name = (path_.parent_path() / ("." + path_.filename().string() + ".XXXXXX")).string();
   bool renamed = false;
   auto done = step(Step::kCreate);
@@ -207,8 +207,7 @@ Result<void> GrantFile::replace(std::string_view content, bool sync) {
     if (renamed && sync) done = sync_folder(path_.parent_path());
     if (!renamed) ::unlink(name.c_str());
   }
-  // The file that is dropped is closed without the lock: closing a removed file frees its blocks,
-  // which takes time.
+  // Closed outside the lock: closing a removed file frees its blocks, which takes time.
   const auto gone = end_replacement(renamed);
   return done;
 }
@@ -234,7 +233,7 @@ Result<void> GrantFile::fill(const std::string& name, Output& file, std::string_
   return {};
 }
 
-// Steps 3 and 4: writes the remembered lines until none is left, then makes `file` the second one.
+// Steps 3 and 4: writes remembered lines until none is left, then makes `file` the second one.
 Result<void> GrantFile::catch_up(const std::string& name, const std::shared_ptr<Output>& file) {
   while (true) {
     std::string late;

@@ -1,36 +1,34 @@
 #pragma once
-// The file of the grants, one per line. A thread that appends a line waits for that one write() and
-// for no other thread. That holds even while the file is replaced by a shorter one, which is synced
-// to the disk and may take seconds.
+// The file of the grants, one per line. A thread that appends waits for its own write() and for no
+// other thread, even while the file is replaced by a shorter one, which is synced and may take
+// seconds.
 //
-// The file is replaced in five steps while lines keep coming. Between any two steps the file under
-// the name holds every line whose write() has returned, so a crash loses none.
-//   1. begin_replacement(): from here on appended lines are remembered as well;
+// The file is replaced in five steps while lines keep coming. Between any two, the file under the
+// name has every line whose write() has returned, so a crash loses none.
+//   1. begin_replacement(): from here on appended lines are also remembered;
 //   2. the lines to keep are written to a temporary file and synced;
-//   3. the remembered lines are written there, again and again until none is left;
+//   3. the remembered lines are written there, until none is left;
 //   4. at that moment, without touching the disk, the temporary file becomes the second one: every
 //      line from here on is written to both;
-//   5. the temporary file takes the name; it is the only file from here on.
+//   5. the temporary file takes the name, and is the only file from here on.
 // Lines written in steps 3 to 5 are not synced; an appended line never is.
 //
-// Rejected: a lock over the last round of step 3 and the rename, because threads that append would
-// wait for the disk. Segments (grants.<n>.jsonl beside the file), because the version before and
-// `tranche cleanup` would not find the lines in them. A queue that one thread writes, because all
-// would wait for that thread's disk.
+// Rejected: a lock over the last round of step 3 and the rename, because appending threads would
+// wait for the disk. Segments (grants.<n>.jsonl), because the previous version and `tranche
+// cleanup` would not find the lines in them. A queue with one writing thread, because all would
+// wait for its disk.
 //
-// Several threads may write lines of one file at once: the descriptors are O_APPEND, and the kernel
-// writes one write() in one piece, unless the disk is full. Each write has an open file description
-// of its own, whose offset then says where the line is. So a line that a full disk cut off is
-// overwritten with newlines, which takes no room, and nothing is left of it. Another line may have
-// come behind it before that. So each writer looks at the byte before its line: if it is no line
-// end, it is the last byte of a line that was cut off, and becomes one. Empty lines count as none.
+// Several threads may write to one file: the descriptors are O_APPEND, and the kernel writes one
+// write() in one piece, unless the disk is full. Each write has its own open file description,
+// whose offset then says where the line is. So a line that a full disk cut off is overwritten with
+// newlines, which takes no room; empty lines are ignored. Another line may have been appended to it
+// before that, so each writer also turns the byte before its line into a line end if it is none.
 //
-// Rejected: to cut the file back (ftruncate()), because a line that another thread appended
-// meanwhile, and answered, would be cut off too; a lock over write and cutting back, because
-// threads would wait for each other's disk.
+// Rejected: ftruncate(), which would also remove a line that another thread has appended and
+// answered; a lock over write and truncation, because threads would wait for each other's disk.
 //
-// Thread-safe, except that there must be one replacement (begin_replacement() and replace()) at a
-// time.
+// Thread-safe, except that there must be only one replacement (begin_replacement() and replace())
+// at a time.
 
 #include <sys/types.h>
 
@@ -51,16 +49,16 @@ class GrantFile {
 
  public:
   enum class Step { kAppend, kCutOff, kCreate, kFill, kSync, kCatchUp, kRename, kRenamed };
-  // Called before each step that touches the disk. Its error replaces the step's. It is also called
-  // after the rename and when a line was cut off, which nothing undoes. A test stops, fails or
-  // looks there.
+  // Called before each step that touches the disk; its error replaces the step's. Also called after
+  // the rename and after a line was cut off, which nothing undoes. For tests, which stop, fail or
+  // look there.
   using OnStep = std::function<Result<void>(Step)>;
 
-  // Opens the file for appending; makes it if need be. The file has `lines` lines.
+  // Opens the file for appending; creates it if needed. The file has `lines` lines.
   static Result<std::unique_ptr<GrantFile>> open(std::filesystem::path path, std::size_t lines,
                                                  OnStep on_step);
 
-  // A line to be written, and the files that it goes to.
+  // A line, and the files that it goes to.
   class Line {
    public:
     Line() = default;
@@ -71,17 +69,17 @@ class GrantFile {
     std::shared_ptr<Output> file_;
     std::shared_ptr<Output> second_;
   };
-  // Prepares a line, with its newline, without touching the disk; write() must follow. Lines taken
-  // after begin_replacement() are in the new file, too.
+  // Prepares a line, including its newline, without touching the disk; write() must follow. Lines
+  // taken after begin_replacement() are in the new file, too.
   Line take(std::string text);
   // After an error the line is in no file.
   Result<void> write(const Line& line);
   std::size_t lines() const;
 
-  // `kept`: how many lines the new file begins with.
+  // `kept`: number of lines that the new file begins with.
   void begin_replacement(std::size_t kept);
-  // Ends the replacement that begin_replacement() began. After an error the file is what it was,
-  // or it is replaced and its name not safe from a power cut.
+  // Ends the replacement. After an error the file is unchanged, or replaced with a name that a
+  // power cut may lose.
   Result<void> replace(std::string_view content, bool sync);
 
  private:
@@ -101,7 +99,7 @@ class GrantFile {
   std::size_t lines_;
   bool remembers_ = false;        // steps 1 to 3
   std::string remembered_;        // lines that are not in the temporary file yet
-  std::shared_ptr<Output> next_;  // steps 4 and 5
+  std::shared_ptr<Output> next_;  // in steps 4 and 5
   std::size_t next_lines_ = 0;
 };
 

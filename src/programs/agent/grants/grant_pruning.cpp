@@ -1,4 +1,4 @@
-// Of GrantStore: which grants are over.
+// The part of GrantStore that finds which grants are over.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -51,7 +51,7 @@ void GrantStore::unanswered() {
   for (auto& entry : records_) entry.missed.reset();
 }
 
-// The records that nobody who was asked knows of any more.
+// Records unknown to everybody who was asked.
 GrantStore::Records GrantStore::over(const Holders& holders, Look& look) {
   const auto settled_before = unix_time_ms() - std::chrono::milliseconds(kSettle).count();
   const auto now = clock_.now();
@@ -76,7 +76,7 @@ GrantStore::Records GrantStore::over(const Holders& holders, Look& look) {
   return gone;
 }
 
-// Takes out of `gone` what belongs to a living container.
+// Removes from `gone` what belongs to a living container.
 void GrantStore::keep_living(const Holders& holders, Records& gone, Look& look) {
   const auto has_tenant = [](const auto& record) { return !record->grant.tenant.empty(); };
   if (!holders.living || std::ranges::none_of(gone, has_tenant)) return;
@@ -87,7 +87,7 @@ void GrantStore::keep_living(const Holders& holders, Records& gone, Look& look) 
   if (!living) look.why = living.error().message();
 }
 
-// Says once why grants are kept that seem over.
+// Logs once why grants are kept that seem over.
 void GrantStore::keeps_for(std::string why) {
   const auto before = std::exchange(kept_for_, std::move(why));
   if (kept_for_.empty() || kept_for_ == before) return;
@@ -114,8 +114,7 @@ void GrantStore::drop(const Records& gone, std::chrono::milliseconds unlisted) {
       gone.size() == 1 ? "it" : "them"));
 }
 
-// A line that could not be read was the grant of a container that is gone when every id that is
-// held is a known grant's.
+// An unreadable line was a gone container's grant if every held id belongs to a known grant.
 void GrantStore::forget_rejected(const Holders& holders, Look& look) {
   if (!incomplete_) return;
   const auto now = clock_.now();

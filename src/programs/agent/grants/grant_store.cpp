@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kFile = "grants.jsonl";
 constexpr std::string_view kRejected = "rejected.jsonl";
-// The file is rewritten when it has this many more lines than there are records.
+// Excess of lines over records at which the file is rewritten.
 constexpr std::size_t kSlack = 4096;
 constexpr std::size_t kLongestFile = std::size_t{64} << 20U;
 
@@ -27,7 +27,7 @@ bool shares_an_id(const offer::GrantRecord& a, const offer::GrantRecord& b) {
          });
 }
 
-// Whether both grants may be of one Pod's admission.
+// Whether both grants may be from one Pod's admission.
 bool is_of_one_pod(const offer::GrantRecord& older, const offer::GrantRecord& newer) {
   return newer.granted_at_ms - older.granted_at_ms <=
          std::chrono::milliseconds(GrantStore::kSettle).count();
@@ -75,7 +75,7 @@ Result<GrantStore::Found> GrantStore::restore() {
   const auto read = fs_.read(dir_ / kFile, kLongestFile);
   if (!read && read.error().code != Code::kNotFound) return std::unexpected(read.error());
   auto text = read.value_or("");
-  // The other agent may be within a line; own() reads it.
+  // The other agent may be writing a line; own() reads it.
   if (shared_) text.resize(text.rfind('\n') + 1);
   read_ = text.size();
   for (std::string_view rest = text; !rest.empty();) {
@@ -125,8 +125,8 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
     if (file != nullptr) line = file->take(std::move(text));
     if (file == nullptr && trouble_) written = std::unexpected(*trouble_);
   }
-  // Not synced, so that Allocate does not wait for the disk: the line survives the agent's death,
-  // and only a power cut can lose it.
+  // Not synced, so Allocate does not wait for the disk: the line survives the agent's death, and
+  // only a power cut can lose it.
   if (file != nullptr) written = file->write(line);
   const bool refused = !written && !grant.tenant.empty();
   bool is_long = false;
@@ -146,7 +146,7 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
   return refused ? written : Result<void>();
 }
 
-// Says once that grants are not stored, until they are.
+// Logs once that grants are not stored.
 void GrantStore::say(const Error& error) {
   {
     const std::scoped_lock lock(mutex_);
@@ -166,7 +166,7 @@ Result<void> GrantStore::standing() const {
   return trouble_ ? Result<void>(std::unexpected(*trouble_)) : Result<void>();
 }
 
-// Whether one of its ids is in a line that is not written yet. Called under mutex_.
+// Whether one of its ids is in a line that is not written yet. Only under mutex_.
 bool GrantStore::is_being_added(const offer::Grant& grant) const {
   return std::ranges::any_of(grant.ids, [&](const std::string& id) {
     const auto held = holders_.find(key_of(grant, id));
@@ -211,8 +211,8 @@ void GrantStore::drop(Record record) {
   records_.erase(record);
 }
 
-// Rewrites the file. If that fails, the file stays as it is until save() or prune() tries again.
-// Called under compacting_.
+// Rewrites the file. After a failure it stays as it is until save() or prune() retries. Only under
+// compacting_.
 void GrantStore::compact(FsRoot::Sync sync) {
   if (shared_) return;
   const auto done = rewrite(sync);
@@ -236,7 +236,7 @@ void GrantStore::compact(FsRoot::Sync sync) {
 
 Result<void> GrantStore::rewrite(FsRoot::Sync sync) {
   TRY(open_file(0));
-  // Before the lines are taken out of the file.
+  // Before the lines leave the file.
   TRY(rejected_.write());
   Records kept;
   GrantFile* file = nullptr;
@@ -260,7 +260,7 @@ void GrantStore::save() {
 }
 
 void GrantStore::share() {
-  const std::scoped_lock turn(compacting_);  // a replacement that runs has ended
+  const std::scoped_lock turn(compacting_);  // waits for a running replacement
   shared_ = true;
 }
 
@@ -277,8 +277,7 @@ Result<std::vector<offer::GrantRecord>> GrantStore::own() {
   return taken;
 }
 
-// Takes up a line that this process or the other one has appended. What this one knows, or a later
-// grant of the same ids, stays.
+// Adds a line appended by this process or the other one, unless it is known or superseded.
 std::optional<offer::GrantRecord> GrantStore::take_up(const std::string& line) {
   auto record = offer::decode(line);
   if (!record) {

@@ -1,23 +1,22 @@
 #pragma once
-// The grants this node has given out, on disk: <dir>/grants.jsonl, one grant/v1 record a line.
+// The grants that this node has given out, on disk: <dir>/grants.jsonl, one grant/v1 record a line.
 //
-// A grant outlives the call that made it: kubelet replays its own copy at container restart,
-// kubelet restart and reboot and never asks again. So a grant is appended (one write) before
-// Allocate is answered, all are restored before the agent registers, and a record goes only when
-// everybody who may know says that nobody holds its ids (holders.h). Appends survive the agent's
-// death at any moment; a line torn by a power cut is set aside in <dir>/rejected.jsonl and
-// reported, never dropped in silence. It is forgotten when every id that is held is a known
-// grant's.
+// A grant outlives the call that made it: kubelet replays its own copy at restarts of container,
+// kubelet and node, and never asks again. So a grant is appended (one write) before Allocate is
+// answered, all are restored before the agent registers, and a record goes only when everybody who
+// may know says that nobody holds its ids (holders.h). Appends survive the agent's death at any
+// moment; a line torn by a power cut is moved to <dir>/rejected.jsonl and reported. It is forgotten
+// when every held id belongs to a known grant.
 //
-// Without room on the disk, or with a folder that cannot be written, a grant with a tenant is
-// refused: its limits must outlive this agent. Any other is answered, as NVIDIA's plugin does, kept
-// in memory, and written when there is room again. That is said once, and standing() tells it.
+// On a full disk, or with a read-only folder, a grant with a tenant is refused: its limits must
+// outlive this agent. Any other is answered, as by NVIDIA's plugin, kept in memory, and written
+// when possible. That is logged once, and standing() reports it.
 //
-// Thread-safe: gRPC threads add while the agent prunes. A thread that adds waits for its own write
-// and for no other thread's (grant_file.h). The records, and the holder of each id, are in memory
-// under a lock that is never held while the disk is touched. The order of lines matters only among
-// those that share an id: the later one supersedes. Kubelet never grants an id twice at once;
-// should it happen, the second add waits for the first.
+// Thread-safe: gRPC threads add while the agent prunes. Adding waits for its own write and for no
+// other thread's (grant_file.h). Records, and the holder of each id, are in memory under a lock
+// that is never held while the disk is touched. Only lines that share an id depend on their order:
+// the later one supersedes. Kubelet never grants an id twice at once; if it did, the second add
+// would wait.
 
 #include <atomic>
 #include <chrono>
@@ -45,13 +44,12 @@ namespace tranche::agent {
 
 class GrantStore {
  public:
-  // Who appends to the file. While an agent hands over to the next one both do, and neither
-  // replaces the file nor drops a record.
+  // Who appends to the file. During a handover both agents do, and neither replaces the file nor
+  // drops a record.
   enum class Writers { kThis, kTwo };
 
-  // Creates the folder and restores the records in it. `clock` and `log` must outlive the store.
-  // `on_step` is for tests. Errors: there are grants, and they cannot be read. A folder that cannot
-  // be written is none (see above).
+  // Creates the folder and restores its records. `on_step` is for tests. Error: there are grants,
+  // and they are unreadable. A read-only folder is no error (see above).
   static Result<std::unique_ptr<GrantStore>> open(const std::filesystem::path& dir,
                                                   const Clock& clock, const Log& log,
                                                   GrantFile::OnStep on_step = {},
@@ -59,36 +57,36 @@ class GrantStore {
   GrantStore(const GrantStore&) = delete;
   GrantStore& operator=(const GrantStore&) = delete;
 
-  // Records a grant. Its ids are taken from older records that hold them, because kubelet grants an
-  // id again only when its last holder is gone. There is one exception: a Pod's init container and
-  // its container may have the same ids, granted one after the other before either starts. So an
-  // older grant with a tenant (files on the host that its container needs) is kept if it is no
-  // older than kSettle, until one of its ids is granted later or nobody holds any of them. After an
-  // error, which only a grant with a tenant can have, the grant is not recorded.
+  // Records a grant. Older records lose its ids, because kubelet grants an id again only when its
+  // last holder is gone. One exception: a Pod's init container and its container may be granted the
+  // same ids before either starts. So an older grant with a tenant (files on the host that its
+  // container needs) no older than kSettle is kept until one of its ids is granted later or nobody
+  // holds any of them. After an error, which only a grant with a tenant can have, the grant is not
+  // recorded.
   Result<void> add(const offer::Grant& grant);
 
   // Drops the records that are over: `holders` name none of their ids, and named none
-  // `holders.agree` ago.
-  // Records that are younger than kSettle stay: kubelet lists a container's ids only after the call
-  // that granted them has returned. Says what it drops. True: kubelet's checkpoint alone names ids
-  // of a record. It may be old, and is written anew when kubelet gets a list of devices.
+  // `holders.agree` ago. Records younger than kSettle stay: kubelet lists a container's ids only
+  // after the call that granted them has returned. Logs what it drops. True: only kubelet's
+  // checkpoint names ids of a record. It may be old; kubelet writes it when it receives a list of
+  // devices.
   bool prune(const Holders& holders);
-  // Kubelet did not answer: the next answer is the first of two again.
+  // Kubelet did not answer: its next answer counts as the first of two.
   void unanswered();
-  // Writes what could not be written before.
+  // Retries what could not be written.
   void save();
 
   // Another process begins to append, too.
   void share();
-  // The other one has ended: takes up the grants that it appended meanwhile, and returns them. An
-  // error: they cannot be read; the file stays as it is.
+  // The other process has ended: adds the grants that it appended, and returns them. An error: they
+  // are unreadable; the file stays as it is.
   Result<std::vector<offer::GrantRecord>> own();
   bool is_shared() const { return shared_; }
 
   std::vector<offer::GrantRecord> all() const;
-  // True: some stored grants could not be read, so there may be more than all().
+  // True: some stored grants are unreadable, so there may be more than all().
   bool incomplete() const { return incomplete_; }
-  // The error for which grants are not stored now.
+  // The error because of which grants are not stored now.
   Result<void> standing() const;
 
   static constexpr std::chrono::seconds kSettle{60};
@@ -100,13 +98,12 @@ class GrantStore {
 
   struct Entry {
     std::shared_ptr<const offer::GrantRecord> record;
-    bool written = false;               // its add() has ended; until then it is not dropped
-    std::optional<TimePoint> missed{};  // when kubelet first did not list it any more
+    bool written = false;               // its add() has ended; it is not dropped before that
+    std::optional<TimePoint> missed{};  // when kubelet first no longer listed it
   };
   using Record = std::list<Entry>::iterator;
   using Records = std::vector<std::shared_ptr<const offer::GrantRecord>>;
 
-  // What restore() found in the file.
   struct Found {
     std::size_t lines = 0;
     bool clean = true;  // it can be appended to as it is
@@ -116,12 +113,12 @@ class GrantStore {
   Result<void> open_file(std::size_t lines);
   Result<void> rewrite(FsRoot::Sync sync);
   std::int64_t unix_time_ms() const;
-  // One prune().
+  // The state of one prune().
   struct Look {
     HeldIds listed;
     HeldIds remembered;
     bool only_remembered = false;
-    std::string why;  // grants that seem over are kept for it
+    std::string why;  // reason to keep grants that seem over
   };
   Records over(const Holders& holders, Look& look);
   void keep_living(const Holders& holders, Records& gone, Look& look);
@@ -149,25 +146,24 @@ class GrantStore {
 
   // Guards the members below; never held while the disk is touched.
   mutable std::mutex mutex_;
-  std::condition_variable written_;  // notified when an entry's line was written
-  // `records_`: in the order of the grants. `holders_`: the record that holds an id, by "<resource>
-  // <id>".
+  std::condition_variable written_;  // an entry's line was written
+  // Records in the order of the grants, and the record that holds each id, by "<resource> <id>".
   std::list<Entry> records_;
   std::unordered_map<std::string, Record> holders_;
-  // Superseded by a later grant, and kept for their tenant (see add()).
+  // Superseded by a later grant, but kept for their tenant (see add()).
   std::vector<Record> superseded_;
   bool stale_ = false;  // the file has lines that should go, or lacks some
-  // Null until the file can be opened; then it stays.
+  // Null until the file can be opened.
   std::unique_ptr<GrantFile> file_;
   std::optional<Error> trouble_;  // why grants are not stored
 
-  std::mutex compacting_;  // one thread compacts at a time; add() only tries the lock
-  // The members below are of the thread that holds compacting_.
+  std::mutex compacting_;  // held by the compacting thread; add() only tries the lock
+  // Only under compacting_, from here.
   RejectedGrants rejected_;
   const TimePoint opened_;
-  std::string complaint_;                 // the failure of compact() logged last
+  std::string complaint_;                 // of compact(), logged last
   std::string kept_for_;                  // why grants that seem over were kept, logged last
-  std::optional<TimePoint> known_since_;  // every id that is held is a known grant's
+  std::optional<TimePoint> known_since_;  // since when every held id belongs to a known grant
 };
 
 }  // namespace tranche::agent

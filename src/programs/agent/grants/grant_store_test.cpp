@@ -44,7 +44,7 @@ class GrantStoreTest : public testing::Test {
     return *std::move(store);
   }
   FsRoot fs() const { return FsRoot(dir_.path() / "grants"); }
-  // Kubelet says the same twice.
+  // Kubelet gives the same answer twice.
   void prune(GrantStore& store, const std::vector<cluster::HeldDevices>& held) {
     store.prune({.listed = held, .remembered = held});
     clock_.advance(kAgree);
@@ -127,7 +127,7 @@ TEST_F(GrantStoreTest, PrunesOnlyWhatNobodyHoldsAndIsSettled) {
   EXPECT_EQ(first_ids(*open()), (std::vector<std::string>{"GPU-held", "GPU-young"}));
 }
 
-// A disk that is full after `left` more bytes of grants.jsonl, until freed.
+// A disk that takes `left` more bytes of grants.jsonl until it is freed.
 class FullDisk {
  public:
   FullDisk(const std::filesystem::path& file, std::size_t left) {
@@ -165,7 +165,7 @@ std::vector<std::string> tenants(const GrantStore& store) {
 
 using Names = std::vector<std::string>;
 
-// Kubelet asks for an init container and for the container before it starts either.
+// Kubelet asks for an init container and the container before either starts.
 TEST_F(GrantStoreTest, TheTenantsOfOnePodAreKeptTogether) {
   const auto store = open();
   ASSERT_TRUE(store->add(tenant_of_ids("init", {"GPU-a::0"})));
@@ -244,7 +244,6 @@ constexpr AtStep kReplacementSteps[] = {
     {"CatchUp", Step::kCatchUp}, {"Rename", Step::kRename}, {"Renamed", Step::kRenamed},
 };
 
-// While the file is replaced.
 class GrantStoreReplaced : public GrantStoreTest, public testing::WithParamInterface<AtStep> {
  protected:
   // Opens a store with the grants GPU-gone and GPU-held; then prune() replaces the file.
@@ -262,7 +261,7 @@ class GrantStoreReplaced : public GrantStoreTest, public testing::WithParamInter
   void prune_all_but_held(GrantStore& store) {
     prune(store, {{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-held"}}});
   }
-  // The grants that an agent would find if this one were killed now.
+  // The grants that the next agent would find after a kill now.
   std::vector<std::string> after_a_kill() {
     const auto copy = dir_.path() / ("copy" + std::to_string(copies_++));
     std::filesystem::copy(dir_.path() / "grants", copy, std::filesystem::copy_options::recursive);
@@ -276,8 +275,8 @@ class GrantStoreReplaced : public GrantStoreTest, public testing::WithParamInter
   int copies_ = 0;
 };
 
-// A killed agent loses nothing between any two steps, nor does one whose disk hangs there answer
-// later. A line is remembered (kSync), so that there is something to catch up with.
+// A killed agent loses nothing between any two steps, and one whose disk hangs there still answers.
+// A line is remembered (kSync), so there is something to catch up with.
 TEST_P(GrantStoreReplaced, AGrantNeitherWaitsNorIsLost) {
   std::promise<void> reached;
   std::promise<void> disk;
@@ -355,7 +354,7 @@ TEST_F(GrantStoreTest, AGrantWaitsForNoOthersWrite) {
   std::jthread other([&] { EXPECT_TRUE(store->add(grant_of({"GPU-a::0"}))); });
   reached.get_future().wait();
   EXPECT_TRUE(store->add(grant_of({"GPU-a::1"})));
-  // The same id again, which kubelet never does: in the file it comes second, as in memory.
+  // The same id again, which kubelet never does: second in the file, as in memory.
   std::jthread again([&] { EXPECT_TRUE(store->add(tenant_of_ids("again", {"GPU-a::0"}))); });
   EXPECT_EQ(store->all().size(), 2U);
   disk.set_value();
@@ -440,7 +439,7 @@ TEST_F(GrantStoreTest, ALineThatAFullDiskCutsOffLeavesNothing) {
   EXPECT_EQ(log_.count("cannot be read"), 0);
 }
 
-// The disk has room again in the moment between the write that was cut off and its mending.
+// The disk gets room between the cut-off write and its repair.
 TEST_F(GrantStoreTest, AGrantWrittenBehindACutOffLineIsALineOfItsOwn) {
   {
     ASSERT_TRUE(open()->add(grant_of({"GPU-a"})));

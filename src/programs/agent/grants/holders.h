@@ -1,12 +1,11 @@
 #pragma once
-// What kubelet and the node say, at one moment, about who holds devices. A grant is over when they
-// agree that nobody does.
+// What kubelet and the node report, at one moment, about who holds devices. A grant is over when
+// they agree that nobody does.
 //
 // One answer of pod-resources is not enough. A kubelet that starts while its API server is away
-// knows no Pods and lists nothing, though containers run and it will start others again with the
-// answers of Allocate that it keeps. Its checkpoint names these, until kubelet has heard of its
-// Pods from every source (devicemanager's UpdateAllocatedDevices). And what a living container has
-// is in use, whatever kubelet says.
+// lists no Pods, though containers run and it will restart others with its stored answers of
+// Allocate. Its checkpoint names these until it has its Pods from every source (devicemanager's
+// UpdateAllocatedDevices). And what a living container has is in use in any case.
 
 #include <chrono>
 #include <functional>
@@ -20,18 +19,18 @@
 
 namespace tranche::agent {
 
-// Two answers that are this far apart must agree, unless --grants-interval says otherwise.
+// Minimum time between two answers that must agree, unless --grants-interval says otherwise.
 inline constexpr std::chrono::seconds kAgree{20};
 
 struct Holders {
-  // Pod-resources' answer.
+  // From pod-resources.
   std::vector<cluster::HeldDevices> listed;
-  // What kubelet's checkpoint names. An error: it is not known, so nothing is over.
+  // From kubelet's checkpoint. An error: unknown, so nothing is over.
   Result<std::vector<cluster::HeldDevices>> remembered;
-  // The tenants that a living process belongs to, by its mounts or by the arbiter. Called only when
-  // something would go. An error: it is not known. Empty: nothing can live.
+  // Tenants with a living process, by its mounts or by the arbiter. Called only when something
+  // would go. An error: unknown. Empty: nothing can live.
   std::function<Result<std::set<std::string>>()> living = {};
-  // Two answers that are at least this far apart must agree.
+  // Minimum time between two answers that must agree.
   std::chrono::milliseconds agree = kAgree;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Opens the store of grants for an agent that starts, and enters what is in it in the book.
+// Opens the store of grants at the agent's start, and enters its grants in the book.
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace tranche::agent {
 
-// The service context.grants. null: the stored grants cannot be read; it is logged.
+// The service context.grants. null: the stored grants are unreadable, which is logged.
 std::unique_ptr<GrantStore> open_grants(const AgentContext& context);
 
 }  // namespace tranche::agent

@@ -23,7 +23,7 @@ Result<void> RejectedGrants::write() {
   if (n >= 0 && n != static_cast<ssize_t>(unwritten_.size())) error = ENOSPC;
   if (error == 0 && ::fsync(fd.get()) != 0) error = errno;
   if (error != 0) {
-    // Nobody else writes this file, and a full disk can still make it shorter.
+    // Nobody else writes this file, and truncating works on a full disk.
     if (::ftruncate(fd.get(), end) != 0) error = errno;
     return failed(error);
   }

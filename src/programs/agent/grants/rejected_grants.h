@@ -1,7 +1,7 @@
 #pragma once
-// Lines of the grants' file that could not be read, set aside in <dir>/rejected.jsonl. Each may be
-// the grant of a container that runs, so as long as there are any, the files of grants that are not
-// known are not swept. Not thread-safe.
+// Unreadable lines of the grants' file, moved to <dir>/rejected.jsonl. Each may be the grant of a
+// running container, so while there are any, files of unknown grants are not swept. Not
+// thread-safe.
 
 #include <filesystem>
 #include <string>
@@ -17,12 +17,12 @@ class RejectedGrants {
 
   const std::filesystem::path& file() const { return file_; }
   bool any() const { return !unwritten_.empty() || fs_.exists(file_); }
-  // Takes a line without its end; write() writes it.
+  // Takes a line without its end.
   void take(std::string_view line) { unwritten_.append(line).append("\n"); }
-  // Appends the lines taken, and syncs them. After an error the file is what it was, and they are
-  // written by the next call.
+  // Appends the lines taken, and syncs them. After an error the file is unchanged, and the next
+  // call writes them.
   Result<void> write();
-  // Forgets them all.
+  // Forgets all of them.
   Result<void> remove();
 
  private:

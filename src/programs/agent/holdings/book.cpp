@@ -66,7 +66,7 @@ std::set<std::string> Book::leave_to_claims(
   return left_to_claims_;
 }
 
-// The text reaches users by kubelet, as the message of the Pod that failed.
+// Kubelet passes the text on to users, as the message of the failed Pod.
 Result<void> Book::check_claims(const offer::Grant& grant) const {
   if (left_to_claims_.contains(grant.resource.value)) {
     return fail(Code::kFailedPrecondition,
@@ -165,7 +165,7 @@ Result<void> Book::reserve(const dra::PreparedClaim& claim, const gpu::Machine& 
   return {};
 }
 
-// After a change of the node's mode, containers may still hold what the device plugin gave them.
+// After a change of the node's mode, containers may still hold the device plugin's devices.
 Result<void> Book::check_grants(const dra::PreparedClaim& claim,
                                 const gpu::Machine& machine) const {
   const holdings::Silicon silicon(machine);

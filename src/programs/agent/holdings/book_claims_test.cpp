@@ -38,7 +38,7 @@ TEST(BookClaimsTest, TakesClaimsOnlyWhileItIsOpen) {
   EXPECT_EQ(book.claim_on(uuid), std::nullopt);
 }
 
-// A GPU and its MIG instances are one silicon.
+// A GPU and its MIG instances overlap.
 TEST(BookClaimsTest, AGpuHoldsItsInstancesAndAnInstanceItsGpu) {
   auto machine = test::machine_of({test::l20(0)});
   machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};
@@ -73,7 +73,7 @@ TEST(BookClaimsTest, TellsWhichClaimsHaveADeviceItself) {
   EXPECT_EQ(book.claims_of({gpu})->size(), 0U);
 }
 
-// An instance that was made for a claim has a UUID that nobody knew when the claim was entered.
+// A made instance has a UUID that was unknown when the claim was entered.
 TEST(BookClaimsTest, AMadeInstanceIsKnownByItsUuid) {
   auto machine = test::machine_of({test::l20(0)});
   machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};

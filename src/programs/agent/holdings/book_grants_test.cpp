@@ -267,8 +267,7 @@ TEST_F(BookGrantsTest, AGpuAndItsInstancesExcludeEachOther) {
   EXPECT_FALSE(book_.reserve(grant(kGpu, {gpu_uuid(0)})));
 }
 
-// A kubelet that starts names none of its containers for a while. Whose limits are whose stays
-// known.
+// A starting kubelet names none of its containers for a while; the tenants stay known.
 TEST_F(BookGrantsTest, AContainerThatKubeletNamesAgainHasItsTenantStill) {
   follow(4);
   auto half = grant(kSharedGpu, {replica(0)});

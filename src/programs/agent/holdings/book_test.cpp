@@ -9,7 +9,7 @@
 #include "support/fake_clock.h"
 #include "support/machines.h"
 
-// What crosses the wires: the device plugin and claims draw on the same GPUs.
+// Conflicts between the wires: the device plugin and claims use the same GPUs.
 namespace tranche::agent::book_test {
 namespace {
 
@@ -44,7 +44,7 @@ TEST_F(BookTest, WhatOneWireHasReservedTheOtherIsRefused) {
   EXPECT_TRUE(book_.reserve(grant(gpu_uuid(1)))) << "nobody holds the other one";
 }
 
-// Also where nothing that the device plugin gave is withheld from it (onChange: asNvidia).
+// Also where nothing of the device plugin's is withheld from it (onChange: asNvidia).
 TEST_F(BookTest, ClaimsKeepTheirDevicesWhateverTheConfigurationSays) {
   ASSERT_TRUE(book_.reserve(claim(gpu_uuid(0)), machine_));
   book_.follow(offer::make_offer(machine_, {}, {}), machine_, false);
@@ -94,7 +94,7 @@ TEST_F(BookTest, DevicesForMonitoringAreNotHeld) {
   EXPECT_TRUE(book_.reserve(grant(gpu_uuid(0))));
 }
 
-// Allocate and NodePrepareResources of one GPU at once: exactly one of them gets it, each time.
+// Allocate and NodePrepareResources for one GPU at once: exactly one of them gets it.
 TEST_F(BookTest, OfTwoCallsForOneGpuByBothWiresOneGetsIt) {
   constexpr int kTimes = 10'000;
   const auto wanted = grant(gpu_uuid(0));

@@ -98,7 +98,7 @@ bool ClaimEntries::stands(const std::string& uid, std::uint64_t call) const {
 
 void ClaimEntries::leave(const std::string& uid, std::uint64_t call) { calls_.erase({uid, call}); }
 
-// Another call for the same claim may have begun it anew.
+// Another call for the same claim may have reserved it again.
 void ClaimEntries::withdraw(const std::string& uid, std::uint64_t call) {
   const bool others = std::ranges::any_of(
       calls_, [&](const auto& one) { return one.first == uid && one.second != call; });

@@ -1,5 +1,5 @@
 #pragma once
-// The claims in the book (book.h): which devices they hold, and whether new ones are taken. Used
+// The claims in the book (book.h): the devices that they hold, and whether new ones are taken. Used
 // under the book's lock.
 
 #include <cstdint>
@@ -20,19 +20,19 @@
 
 namespace tranche::agent {
 
-// What a claim's device takes. A device with a place takes the GPU and the instance there if its
-// UUID is known, or else all instances of the GPU.
+// What a claim's device occupies. A device with a place: the GPU and the instance there if its UUID
+// is known, else all instances of the GPU.
 std::set<std::string> silicon_of(const dra::PreparedDevice& device,
                                  const holdings::Silicon& silicon);
 
-// A claim that is stored.
+// A stored claim.
 struct ClaimRecord {
   dra::PreparedClaim claim;
-  // Why what its containers need is not there; empty: it is.
+  // Why its containers lack something; empty: they do not.
   std::string trouble = {};
 };
 
-// The functions are Book's of the same names.
+// Functions as in Book.
 class ClaimEntries {
  public:
   void open(bool open) { open_ = open; }
@@ -53,7 +53,7 @@ class ClaimEntries {
   bool restored() const { return restored_; }
   std::uint64_t version() const { return version_; }
 
-  // What they hold, but for devices with admin access, which are for monitoring. `grants` knows the
+  // What they hold, except devices with admin access, which are for monitoring. `grants` knows the
   // machine.
   std::vector<holdings::Holding> all(const GrantEntries& grants) const;
   std::vector<dra::PreparedClaim> claims() const;
@@ -67,7 +67,7 @@ class ClaimEntries {
     dra::PreparedClaim claim;
     std::set<std::string> uuids;
     bool stored = false;
-    std::string trouble = {};  // of one that is stored
+    std::string trouble = {};  // of a stored one
   };
   enum class OnDisk { kNo, kYes };
   void put(const dra::PreparedClaim& claim, const holdings::Silicon& silicon, OnDisk on_disk);

@@ -12,8 +12,8 @@
 namespace tranche::agent {
 namespace {
 
-// Kubelet has the answer of Allocate, and its books name the container, no later than this after
-// the grant. Before that its checkpoint may name an earlier container with the same id.
+// Within this time after the grant kubelet has Allocate's answer and lists the container. Before
+// that its checkpoint may name an earlier container with the same id.
 constexpr std::chrono::seconds kAnswered{1};
 
 std::string device_of(std::string_view id) { return std::string(offer::device_uuid_of(id)); }
@@ -42,7 +42,7 @@ Names named_by(const std::vector<cluster::HeldDevices>& held) {
   return names;
 }
 
-// Kubelet has named the container. The checkpoint does not tell its Pod.
+// Kubelet has named the container. The checkpoint does not have its Pod.
 void name(holdings::Holding& holding, const cluster::HeldDevices& holder) {
   holding.ns = holder.pod_namespace;
   holding.pod = holder.pod_name;
@@ -50,7 +50,7 @@ void name(holdings::Holding& holding, const cluster::HeldDevices& holder) {
   holding.state = holder.pod_name.empty() ? holdings::State::kGiven : holdings::State::kInUse;
 }
 
-// The text reaches users by kubelet, as the message of the Pod that failed.
+// Kubelet passes the text on to users, as the message of the failed Pod.
 Error refusal(const offer::Grant& grant, const std::vector<holdings::Holding>& by) {
   std::set<std::string_view> resources;
   for (const auto& one : by) resources.insert(one.resource.value);
@@ -63,8 +63,8 @@ Error refusal(const offer::Grant& grant, const std::vector<holdings::Holding>& b
 
 }  // namespace
 
-// How long ago the grant was given. Of an earlier agent's the wall clock tells; it may be wrong, so
-// the time in this book counts at least.
+// The age of the grant. For an earlier agent's it comes from the wall clock, which may be wrong; it
+// is at least the time in this book.
 std::chrono::milliseconds GrantEntries::age_of(const Entry& entry, TimePoint now) const {
   using std::chrono::milliseconds;
   const auto here = std::chrono::floor<milliseconds>(now - entry.given);
@@ -142,7 +142,7 @@ void GrantEntries::add_conflicts(const holdings::Holding& wanted,
   }
 }
 
-// A device that is shared under two names counts the holders of both.
+// A device shared under two names has the holders of both.
 void GrantEntries::add_crowd(const offer::Grant& grant, const std::string& uuid,
                              std::vector<holdings::Holding>& found) const {
   const auto offered = followed_.offered.find(uuid);
@@ -167,7 +167,6 @@ void GrantEntries::add_crowd(const offer::Grant& grant, const std::string& uuid,
   for (const auto* other : others) found.push_back(*other);
 }
 
-// Whether the offer followed last hands this out.
 bool GrantEntries::fits(const offer::Grant& grant) const {
   return std::ranges::all_of(grant.ids, [&](const std::string& id) {
     const auto offered = followed_.offered.find(device_of(id));
@@ -277,7 +276,7 @@ bool GrantEntries::is_over(Entry& entry, const HolderAnswer& answer, const Named
                            const Named& remembered, Changes& changes) const {
   const std::pair<std::string_view, std::string_view> key(entry.holding.resource.value,
                                                           entry.holding.id);
-  // An answer says nothing of a grant that is given meanwhile.
+  // An answer says nothing about a grant made meanwhile.
   if (entry.given > answer.began) {
     changes.unclear = true;
     return false;
@@ -313,7 +312,7 @@ void GrantEntries::remember(holdings::Holding holding) {
   past_.insert_or_assign(std::move(key), Past{std::move(holding), now});
 }
 
-// What is known of an id that kubelet names and the book does not have.
+// What is known of an id that kubelet names and the book lacks.
 holdings::Holding GrantEntries::known(const config::ResourceName& resource, const std::string& id) {
   const auto past = past_.find({resource.value, id});
   if (past != past_.end() && clock_.now() - past->second.over <= kRemember) {
@@ -322,7 +321,7 @@ holdings::Holding GrantEntries::known(const config::ResourceName& resource, cons
   return {.device = device_of(id), .resource = resource, .id = id, .use = offer::use_of(id)};
 }
 
-// True: there was something.
+// True: something was added.
 bool GrantEntries::add_unknown(const std::vector<cluster::HeldDevices>& held) {
   bool added = false;
   for (const auto& holder : held) {

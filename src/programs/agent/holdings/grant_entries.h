@@ -1,7 +1,7 @@
 #pragma once
-// The grants in the book (book.h): what was granted and is not known to be over, and what kubelet
-// says beyond that (grants of NVIDIA's plugin before a takeover, grants whose records are lost).
-// Used under the book's lock.
+// The grants in the book (book.h): those that may not be over, and what kubelet names beyond them
+// (grants of NVIDIA's plugin before a takeover, grants with lost records). Used under the book's
+// lock.
 
 #include <chrono>
 #include <cstdint>
@@ -28,15 +28,15 @@
 
 namespace tranche::agent {
 
-// The functions are Book's of the same names, where they have one.
+// Functions as in Book, where they have the same name.
 class GrantEntries {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   // A grant that kubelet has never named is over after this time. Kubelet names it within
-  // milliseconds of the answer of Allocate, unless its Pod has failed.
+  // milliseconds of Allocate's answer, unless its Pod has failed.
   static constexpr std::chrono::seconds kSettle{10};
 
-  // What the book needs to know of offer and machine.
+  // The book's excerpt of offer and machine.
   struct Followed {
     // One device of the offer.
     struct Offered {
@@ -57,7 +57,7 @@ class GrantEntries {
   // What the grant would hold, one holding for each id.
   static std::vector<holdings::Holding> wanted_by(const offer::Grant& grant);
   // `wanted`: of the grant. kFailedPrecondition: containers of the device plugin hold a device in a
-  // way that does not go together with it.
+  // conflicting way.
   Result<void> check(const offer::Grant& grant, std::span<const holdings::Holding> wanted) const;
   void enter(std::vector<holdings::Holding> wanted);
   void commit(const offer::Grant& grant);
@@ -65,22 +65,21 @@ class GrantEntries {
   bool follow(Followed followed);
   void keep(std::span<const holdings::Holding> kept);
 
-  // Whether the offer followed last hands this out.
+  // Whether the last followed offer hands this out.
   bool fits(const offer::Grant& grant) const;
   // In the order of resource and id. The same vector until something changes.
   using Shared = std::shared_ptr<const std::vector<holdings::Holding>>;
   Shared all() const;
-  // Those of these devices.
+  // Those on these devices.
   std::vector<holdings::Holding> on(const std::set<std::string>& uuids) const;
-  // Silicon::gpu_of() of the machine followed last.
+  // Silicon::gpu_of() of the last followed machine.
   std::string gpu_of(std::string_view uuid) const { return followed_.silicon.gpu_of(uuid); }
 
-  // What was new in an answer of kubelet.
+  // What an answer of kubelet changed.
   struct Changes {
     bool came = false;     // grants that the book did not have
     bool changed = false;  // some are over, or have another Pod
-    // For some it is not clear whether they are over: only the checkpoint names them, which may be
-    // old, or they are too young.
+    // Some may be over: only the checkpoint names them, which may be old, or they are too young.
     bool unclear = false;
   };
   Changes apply(const HolderAnswer& answer);
@@ -90,15 +89,15 @@ class GrantEntries {
  private:
   struct Entry {
     holdings::Holding holding;
-    TimePoint given;  // or when the book took it; kNotYet: it is not answered yet
-    // When an earlier agent granted it, Unix time; 0: long ago. nullopt: this agent did.
+    TimePoint given;  // or when it was entered; kNotYet: not answered yet
+    // When an earlier agent granted it, Unix time; 0: long ago. nullopt: granted by this agent.
     std::optional<std::int64_t> earlier_ms{};
-    bool named = false;  // kubelet has named it
+    bool named = false;  // by kubelet
   };
   using Entries = std::vector<Entry>;
   using Key = std::pair<std::string, std::string>;  // (resource, id)
-  // What was over when kubelet was asked last. A kubelet that has just started may name none of its
-  // containers for a while; the grant of one that it names again is still stored.
+  // What was over at kubelet's last answer. A starting kubelet may name none of its containers for
+  // a while; the grant of one that it names again is still stored.
   struct Past {
     holdings::Holding holding;
     TimePoint over;
@@ -127,7 +126,7 @@ class GrantEntries {
   const Clock& clock_;
   std::unordered_map<std::string, Entries> held_;  // by device
   std::map<Key, Past> past_;
-  mutable Shared all_;  // null: something has changed since it was made
+  mutable Shared all_;  // null: changed since it was made
   Followed followed_;
 };
 

@@ -7,7 +7,7 @@ namespace tranche::agent {
 Result<HolderAnswers::Answer> HolderAnswers::get(std::chrono::milliseconds age) {
   std::unique_lock lock(mutex_);
   const auto came = clock_.now();
-  const auto before = begun_;  // questions that may be too early
+  const auto before = begun_;  // number of the last question that may be too early
   const auto is_young = [&] {
     if (ended_ > before) return true;
     return ended_ > 0 && age > kNow && last_began_ + age >= came;

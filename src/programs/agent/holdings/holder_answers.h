@@ -1,8 +1,7 @@
 #pragma once
-// Who holds devices on this node, as kubelet tells: one answer for all who ask. Kubelet is asked
-// when somebody needs an answer that is younger than the last one, by the thread that needs it;
-// others who come meanwhile wait for that answer, or for the next where it began too early. A
-// failure is an answer, too.
+// Who holds devices on this node, according to kubelet: one answer for all who ask. The first
+// thread that needs a younger answer than the last asks kubelet; others wait for its answer, or for
+// the next if that one began too early for them. A failure counts as an answer.
 //
 // Never used by a thread that answers kubelet. Thread-safe.
 
@@ -22,23 +21,23 @@ namespace tranche::agent {
 // An answer of kubelet.
 struct HolderAnswer {
   std::chrono::steady_clock::time_point began{};  // when it was asked
-  std::vector<cluster::HeldDevices> listed;       // pod-resources
-  // The checkpoint, read behind `listed`: for that answer kubelet has thrown out who is gone.
+  std::vector<cluster::HeldDevices> listed;       // from pod-resources
+  // The checkpoint, read after `listed`, for which kubelet removes containers that are gone.
   Result<std::vector<cluster::HeldDevices>> remembered;
 };
 
 class HolderAnswers {
  public:
   using Answer = std::shared_ptr<const HolderAnswer>;
-  // Kubelet is asked after this call has begun.
+  // For an answer that begins after this call.
   static constexpr std::chrono::milliseconds kNow{0};
 
   HolderAnswers(cluster::PodResources& kubelet, const Clock& clock)
       : kubelet_(kubelet), clock_(clock) {}
 
-  // An answer that began no longer than `age` ago. Errors: as PodResources::list().
+  // An answer that began at most `age` ago. Errors: as PodResources::list().
   Result<Answer> get(std::chrono::milliseconds age);
-  // The last answer, if there was one and it was no failure, whoever asked.
+  // The last answer for anybody; null: none, or a failure.
   Answer last() const;
 
  private:
@@ -48,7 +47,7 @@ class HolderAnswers {
   const Clock& clock_;
   mutable std::mutex mutex_;  // not held while kubelet is asked
   std::condition_variable answered_;
-  // The members below are guarded by mutex_.
+  // Guarded by mutex_, from here.
   Result<Answer> last_ = Answer();
   std::chrono::steady_clock::time_point last_began_{};
   std::uint64_t begun_ = 0;  // how many questions have begun

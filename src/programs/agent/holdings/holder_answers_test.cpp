@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A kubelet whose answers wait until they are let go.
+// A kubelet whose answers wait for answer().
 class SlowKubelet final : public cluster::PodResources {
  public:
   Result<cluster::ListedHolders> list() override {
@@ -85,7 +85,7 @@ TEST(HolderAnswers, WhoeverComesMeanwhileGetsTheNextAnswerOrTheOneThatIsYoungEno
   SystemClock clock;
   SlowKubelet kubelet;
   HolderAnswers answers(kubelet, clock);
-  // The number of the question that is answered.
+  // The number of the answered question.
   const auto get = [&](std::chrono::milliseconds age) {
     return std::async(std::launch::async, [&, age] { return answers.get(age).value()->listed; });
   };

@@ -1,5 +1,5 @@
 #pragma once
-// What tests of the book of holdings share: a whole GPU, by either wire.
+// Shared by tests of the book of holdings: a whole GPU, by either wire.
 
 #include <string>
 
@@ -22,7 +22,7 @@ inline dra::PreparedClaim claim(const std::string& uuid) {
   return claim;
 }
 
-// The node offers its GPUs whole and takes claims.
+// The node offers whole GPUs and takes claims.
 inline void open(Book& book, const gpu::Machine& machine) {
   book.follow(offer::make_offer(machine, {}, {}), machine, true);
   book.open(true);

@@ -23,8 +23,8 @@ void MpsControl::begin() {
   on_reading(ports_.reader.read());
 }
 
-// Done even if the configuration has no MPS now, because the GPUs of such daemons are still in
-// exclusive mode.
+// Also without MPS in the configuration, because the GPUs of such daemons are still in exclusive
+// mode.
 void MpsControl::end_left_behind() {
   cleaned_ = true;
   const auto resources = FsRoot().list(ports_.tools.root / "nvidia.com");
@@ -38,7 +38,7 @@ void MpsControl::end_left_behind() {
   }
 }
 
-// Lets go of GPUs and of NVML when the agent asks for them, and begins again behind it.
+// Releases GPUs and NVML when the agent asks for them, and starts again afterwards.
 void MpsControl::heed_pause() {
   if (ports_.pause.is_on()) {
     if (ports_.pause.begin()) resume();
@@ -46,11 +46,11 @@ void MpsControl::heed_pause() {
     supervisor_.hold(*gpus);
     ports_.pause.let_go();
   } else if (supervisor_.holds()) {
-    resume();  // whoever asked did not wait for it
+    resume();  // the requester did not wait for it
   }
 }
 
-// What the GPUs are now decides which daemons begin.
+// The present state of the GPUs decides which daemons start.
 void MpsControl::resume() {
   if (!cleaned_) end_left_behind();
   on_reading(ports_.reader.read());
@@ -79,7 +79,7 @@ void MpsControl::on_config_change() {
 }
 
 void MpsControl::on_reading(Result<gpu::Machine> machine) {
-  if (ports_.pause.is_on()) return;  // read before, or refused
+  if (ports_.pause.is_on()) return;  // a reading before the pause, or a refused one
   if (!machine) {
     if (said_.is_news("reading", machine.error().what)) ports_.log.error(machine.error());
     return;
@@ -93,7 +93,7 @@ void MpsControl::on_reading(Result<gpu::Machine> machine) {
   plan();
 }
 
-// Whether the agent has other resources than before whose limits are to be left open.
+// Whether the agent's list of resources with open limits has changed.
 bool MpsControl::look_at_open() {
   const auto open = mps::read_open(ports_.tools.root);
   if (!open) {

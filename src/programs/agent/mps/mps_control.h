@@ -1,8 +1,8 @@
 #pragma once
-// What the supervisor of MPS control daemons does when configuration or hardware change, when the
-// agent asks it to make way for a change of a MIG layout, and as time passes: it makes a plan of
-// the offer and has the daemons follow it. Used by one thread, which waits for the program's calls
-// and for the driver. What waits for events is in run_mps_control.cpp.
+// Reactions of the supervisor of MPS control daemons to changes of configuration and hardware, to
+// the agent's request to make way for a change of a MIG layout, and to time: plans from the offer,
+// and has the daemons follow the plan. Used by one thread, which waits for the program's calls and
+// the driver. Waiting for events is in run_mps_control.cpp.
 
 #include <chrono>
 #include <functional>
@@ -26,7 +26,7 @@ namespace tranche::agent {
 
 class MpsControl {
  public:
-  // How often logs are passed on, and it is looked whether somebody asks for GPUs.
+  // How often logs are passed on and requests for GPUs are looked for.
   static constexpr std::chrono::milliseconds kLogInterval{500};
 
   struct Ports {
@@ -39,11 +39,10 @@ class MpsControl {
     const Log& log;
   };
 
-  // All of the ports outlive it. `ask_interval`: how often each daemon is asked whether it lives.
+  // `ask_interval`: how often each daemon is asked whether it lives.
   MpsControl(Ports ports, std::chrono::milliseconds ask_interval);
 
-  // Ends what an earlier supervisor left, reads the hardware, and begins what the configuration
-  // wants.
+  // Ends an earlier supervisor's daemons, reads the hardware, and starts the configured daemons.
   void begin();
   void on_config_change();
   void on_reading(Result<gpu::Machine> machine);
@@ -53,7 +52,7 @@ class MpsControl {
   void on_turn();
   std::chrono::milliseconds longest_sleep() const;
 
-  // The last reading; without GPUs: none yet.
+  // The last reading; without GPUs before the first.
   gpu::Machine machine() const { return machine_.value_or(gpu::Machine()); }
 
  private:
@@ -67,8 +66,8 @@ class MpsControl {
   Ports ports_;
   MpsSupervisor supervisor_;
   MpsRules rules_;
-  bool cleaned_ = false;  // what an earlier supervisor left is ended
-  std::optional<std::chrono::steady_clock::time_point> config_due_;  // as the agent's
+  bool cleaned_ = false;  // an earlier supervisor's daemons are ended
+  std::optional<std::chrono::steady_clock::time_point> config_due_;  // as in the agent
   std::optional<gpu::Machine> machine_;
   std::set<std::string> open_;  // mps::read_open()
   SaidOnce said_;

@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 
 constexpr seconds kAsk{10};
 
-// An L20 whose resource MPS shares as the test's configuration file says.
+// An L20 that MPS shares by the test's configuration file.
 class MpsControlTest : public ::testing::Test {
  protected:
   MpsControlTest() : reader_(test::machine_of({test::l20(0)}), gpu::Topology(1)) {
@@ -37,7 +37,7 @@ class MpsControlTest : public ::testing::Test {
 
   void write(const std::string& sharing) {
     ASSERT_TRUE(fs_.write_atomic(file_, "version: v1\n" + sharing));
-    // A file counts as written when it has stayed the same for a while.
+    // A file counts as written once it has stayed the same for a while.
     clock_.advance(seconds(5));
   }
   void share_by_mps(int replicas) {
@@ -62,7 +62,7 @@ class MpsControlTest : public ::testing::Test {
         kAsk);
     control_->begin();
   }
-  // Time passes, and the loop turns as often as it is told to.
+  // Time passes, and the loop turns when it is due.
   void pass(milliseconds time) {
     while (time > milliseconds(0)) {
       const auto step = std::clamp(control_->longest_sleep(), milliseconds(1), time);
@@ -152,7 +152,7 @@ TEST_F(MpsControlTest, WithoutADriverItWaitsAndSaysSoOnce) {
 
 TEST_F(MpsControlTest, EndsWhatAnEarlierSupervisorLeft) {
   begin();
-  // As if it had been killed: the program runs, and its mark is there, which nobody locks.
+  // As after a kill: the program runs, and nobody locks its mark.
   const auto mark = mps::paths_of(tools_.root, {"nvidia.com/gpu"}).started;
   const auto kept = dir_.path() / "kept";
   std::filesystem::copy_file(mark, kept);

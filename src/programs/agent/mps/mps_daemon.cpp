@@ -20,19 +20,19 @@ namespace {
 
 constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
 constexpr const char* kControlLog = "control.log";
-// In the log folder, for protocols that have one.
+// In the log folder, for protocols with such a file.
 constexpr const char* kConfigFile = "config.toml";
-// How often a starting daemon is asked whether its server is ready (MpsTools::ready_pause apart).
+// How often a starting daemon is asked whether its server is ready (every MpsTools::ready_pause).
 constexpr int kReadyQuestions = 50;
-// The label of files that containers may use under SELinux.
+// The SELinux label of files that containers may use.
 constexpr std::string_view kSelinuxLabel = "system_u:object_r:container_file_t:s0";
-// The name of daemon and server in /proc/<pid>/comm, which the kernel cuts to 15 characters.
+// Of daemon and server, in /proc/<pid>/comm, which the kernel cuts to 15 characters.
 constexpr std::string_view kProcessName = "nvidia-cuda-mps";
 constexpr std::uintmax_t kLongestPiece = std::uintmax_t{256} << 10U;
 
 Result<void> make_folder(const std::filesystem::path& path) {
   TRY(FsRoot().make_directories(path));
-  // Set regardless of the umask, because clients of any user come here.
+  // Regardless of the umask, because clients of any user come here.
   if (::chmod(path.c_str(), 0755) != 0) {
     return std::unexpected(errno_error(errno, "chmod " + path.string()));
   }
@@ -118,7 +118,7 @@ Result<void> MpsDaemon::await(const mps::Question& question) const {
   return well;
 }
 
-// Makes a partition for each tranche, by the number in the tranche's id.
+// Makes a partition for each tranche, numbered as in its id.
 Result<void> MpsDaemon::make_partitions() {
   ASSIGN_OR_RETURN(const auto listed, order(protocol_.chunks_question()));
   for (const auto& device : daemon_.devices) {
@@ -144,7 +144,7 @@ Result<void> MpsDaemon::make_partitions() {
   return {};
 }
 
-// Ends a daemon of this resource that no supervisor has any more, and whose limits are unknown.
+// Ends a daemon of this resource without a supervisor, whose limits are unknown.
 Result<void> MpsDaemon::end_leftover() {
   TRY(FsRoot().remove(paths_.started));
   if (!FsRoot().exists(paths_.pipe / kPidFile)) return {};
@@ -209,7 +209,7 @@ void MpsDaemon::pass_on_log() {
   std::ifstream file(paths_.log / kControlLog, std::ios::binary | std::ios::ate);
   if (!file) return;
   const auto size = static_cast<std::uintmax_t>(file.tellg());
-  if (size < log_read_) log_read_ = 0;  // the log was begun anew
+  if (size < log_read_) log_read_ = 0;  // a new log file
   std::string text(std::min(size - log_read_, kLongestPiece), '\0');
   file.seekg(static_cast<std::streamoff>(log_read_));
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -239,8 +239,8 @@ void MpsDaemon::quit() {
   kill_remaining();
 }
 
-// Kills a daemon that did not end when asked, and servers that outlived their daemon: they hold the
-// GPUs, and no other server could get them.
+// Kills a daemon that did not end when asked, and servers that outlived theirs: they would keep the
+// GPUs from other servers.
 void MpsDaemon::kill_remaining() const {
   const FsRoot fs;
   const auto names = fs.list("/proc");

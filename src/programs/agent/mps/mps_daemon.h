@@ -1,7 +1,7 @@
 #pragma once
-// One MPS control daemon, NVIDIA's nvidia-cuda-mps-control, with its folders and its GPUs' compute
-// mode (mps/plan.h). This class starts it, gives it its limits, asks whether it lives, and ends it.
-// Every call of the program has a time limit. Used by one thread.
+// One MPS control daemon (NVIDIA's nvidia-cuda-mps-control), its folders, and its GPUs' compute
+// mode (mps/plan.h): starts it, sets its limits, asks whether it lives, and ends it. Every call of
+// the program has a time limit. Used by one thread.
 
 #include <chrono>
 #include <cstdint>
@@ -23,9 +23,9 @@
 
 namespace tranche::agent {
 
-// What daemons use of the outside. All of it outlives them.
+// What daemons use of the outside.
 struct MpsTools {
-  // Runs nvidia-cuda-mps-control. `environment`: its variables beyond this process's own.
+  // Runs nvidia-cuda-mps-control. `environment`: variables in addition to this process's own.
   std::function<Result<host::ChildEnd>(std::vector<std::string> arguments,
                                        const std::map<std::string, std::string>& environment,
                                        std::string input)>
@@ -35,16 +35,16 @@ struct MpsTools {
   FsRoot host;                                         // for /sys/fs/selinux
   std::function<void(const std::string&)> daemon_log;  // receives the daemons' log lines
   const Log& log;
-  // The pause between two checks whether a starting server is ready.
+  // Between two checks whether a starting server is ready.
   std::chrono::milliseconds ready_pause{100};
 };
 
 class MpsDaemon {
  public:
-  // Sets the GPUs to exclusive mode, makes the folders, starts the program, gives it its limits and
-  // writes `.started`. If a step fails, all are undone.
+  // Sets the GPUs to exclusive mode, makes the folders, starts the program, sets its limits and
+  // writes `.started`. Undoes all if a step fails.
   static Result<std::unique_ptr<MpsDaemon>> start(const MpsTools& tools, mps::Daemon daemon);
-  // Ends the daemon of a supervisor that was killed, if there is one, and frees its GPUs.
+  // Ends the daemon of a killed supervisor, if any, and frees its GPUs.
   static void end_left_behind(const MpsTools& tools, const config::ResourceName& resource);
   // Removes `.started`, ends the daemon with its clients, and resets its GPUs' compute mode.
   ~MpsDaemon();
@@ -54,13 +54,13 @@ class MpsDaemon {
   const mps::Daemon& daemon() const { return daemon_; }
   // How it serves, for those who grant its tranches.
   const offer::MpsService& service() const { return service_; }
-  // Asks whether the daemon answers and its server serves. kUnavailable, kTimeout.
+  // Asks whether the daemon answers and its server serves. Errors: kUnavailable, kTimeout.
   Result<void> ask() const;
   // Sets its GPUs to exclusive mode.
   Result<void> claim_gpus() const;
-  // Gives it and its servers the limits of `wanted`, which has the same devices.
+  // Sets the limits of `wanted`, with the same devices, for it and its servers.
   Result<void> retune(mps::Daemon wanted);
-  // Passes the lines logged since the last call to MpsTools::daemon_log.
+  // Passes new log lines to MpsTools::daemon_log.
   void pass_on_log();
 
  private:

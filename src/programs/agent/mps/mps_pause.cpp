@@ -33,8 +33,7 @@ std::filesystem::path started_of(const std::filesystem::path& root, const std::s
   return mps::paths_of(root, {resource}).started;
 }
 
-// The resource whose daemon was left by a supervisor that is gone, and has one of the GPUs; empty:
-// none.
+// The resource whose daemon a gone supervisor left on one of the GPUs; empty: none.
 std::string left_on(const std::filesystem::path& root, const std::set<std::string>& gpus) {
   for (const auto& one : mps_on(root, gpus)) {
     if (!mps::left_behind(started_of(root, one.resource)).empty()) return one.resource;
@@ -51,7 +50,7 @@ std::unexpected<Error> still_left(const std::string& resource) {
               "end the processes nvidia-cuda-mps-control and nvidia-cuda-mps-server");
 }
 
-// Who locks a file has to write it.
+// Locking a file takes write permission.
 Error not_asked(Error error) {
   if (error.code == Code::kTimeout) return error;
   error.hint =
@@ -86,9 +85,8 @@ std::vector<EndingMps> mps_on(const std::filesystem::path& root,
   return found;
 }
 
-// A supervisor that begins ends what the one before it left, and needs the driver for that. So the
-// lock is taken when nothing is left, and given back where something is: then the supervisor was
-// killed before it could let go.
+// A starting supervisor ends what the previous one left, and needs the driver for that. So the lock
+// is kept only if nothing is left; otherwise the supervisor was killed before it released the GPUs.
 Result<std::shared_ptr<void>> pause_mps(const std::filesystem::path& root,
                                         const std::set<std::string>& gpus,
                                         const std::stop_token& stop, milliseconds limit) {
@@ -114,7 +112,7 @@ Result<std::shared_ptr<void>> pause_mps(const std::filesystem::path& root,
   }
 }
 
-// Where the file cannot be made, nobody can ask by it.
+// Without the file nobody can ask.
 bool MpsPause::begin() {
   const auto may = user_.begin();
   if (!may) warn_once(may.error().message());

@@ -1,8 +1,8 @@
 #pragma once
 // How the MPS control daemons make way for a change of a MIG layout. The agent asks the supervisor
 // by a lock in the daemons' folder (process/driver_lock.h), whose text names the GPUs, one a line.
-// The supervisor ends the daemons that have one of them, lets go of NVML, and begins again when the
-// lock is free. The kernel frees locks, so neither waits for a program that is gone.
+// The supervisor ends the daemons on them, releases NVML, and starts again when the lock is free.
+// The kernel frees locks, so neither waits for a program that is gone.
 
 #include <chrono>
 #include <filesystem>
@@ -20,25 +20,25 @@
 
 namespace tranche::agent {
 
-// The lock, in the folder of the daemons.
+// In the folder of the daemons.
 inline constexpr const char* kMpsLock = ".driver.lock";
 // A daemon that does not end when asked is killed after 10 s.
 inline constexpr std::chrono::seconds kLongestMpsLetGo{20};
 
-// The agent's side: no MPS control daemon has one of `gpus`, and none of ours has NVML open, until
-// the result is released. `root`: the daemons' folder; without it there are none. kTimeout: the
-// supervisor does not answer, or was killed and left a daemon behind that nobody ends.
+// The agent's side: until the result is released, no MPS control daemon has one of `gpus` and none
+// of ours has NVML open. `root`: the daemons' folder; without it there are none. kTimeout: the
+// supervisor does not answer, or was killed and left a daemon that nobody ends.
 Result<std::shared_ptr<void>> pause_mps(const std::filesystem::path& root,
                                         const std::set<std::string>& gpus,
                                         const std::stop_token& stop,
                                         std::chrono::milliseconds limit = kLongestMpsLetGo);
 
-// A daemon that makes way for them, which ends its clients on all its GPUs.
+// A daemon that makes way, which ends its clients on all its GPUs.
 struct EndingMps {
   std::string resource;
   std::set<std::string> gpus;  // UUIDs
 };
-// The daemons that have one of `gpus`, and serve or were left by a supervisor that was killed.
+// The daemons on one of `gpus` that serve or were left by a killed supervisor.
 std::vector<EndingMps> mps_on(const std::filesystem::path& root, const std::set<std::string>& gpus);
 
 // The supervisor's side. Used by one thread.
@@ -48,11 +48,11 @@ class MpsPause {
            const Log& log)
       : file_(root / kMpsLock), driver_(std::move(driver)), log_(log), user_(file_) {}
 
-  // NVML may be used. False: it is let go of until then.
+  // NVML may be used. False: it is released until then.
   bool begin();
-  // The GPUs of a wish that is not met yet.
+  // The GPUs of a request that is not met yet.
   std::optional<std::set<std::string>> wish();
-  // Lets go of NVML. The daemons have ended.
+  // Releases NVML. The daemons have ended.
   void let_go();
   bool is_on() const { return pause_.has_value(); }
   const std::filesystem::path& file() const { return file_; }
@@ -65,7 +65,7 @@ class MpsPause {
   const Log& log_;
   process::DriverUser user_;
   std::string warned_;
-  // NVML is let go of for as long as it is held. It may be a null pointer with a deleter.
+  // NVML is released while this is held. May be a null pointer with a deleter.
   std::optional<std::shared_ptr<void>> pause_;
 };
 

@@ -23,7 +23,7 @@ constexpr milliseconds kLong{30'000};
 
 class MpsPauseTest : public testing::Test {
  protected:
-  // As a supervisor that was killed leaves it.
+  // As after a kill of the supervisor.
   std::filesystem::path leave(const std::string& resource, std::vector<std::string> gpus) {
     const auto file = mps::paths_of(dir_.path(), {resource}).started;
     EXPECT_TRUE(FsRoot().make_directories(file.parent_path()));

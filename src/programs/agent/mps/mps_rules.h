@@ -1,6 +1,6 @@
 #pragma once
-// Reduces the configuration's tranche.mps to what this node can do. NVIDIA's program is asked for
-// its version once in this process's life, and each fallback is reported once. Used by one thread.
+// Reduces the configuration's tranche.mps to what this node supports. NVIDIA's program is asked for
+// its version once in this process's life; each fallback is reported once. Used by one thread.
 
 #include <functional>
 #include <optional>
@@ -19,16 +19,15 @@ namespace tranche::agent {
 
 class MpsRules {
  public:
-  // `tools` outlives it. `tell` is called with what people should know of the node.
+  // `tell` receives what people should know of the node.
   MpsRules(const MpsTools& tools, std::function<void(const NodeNotice&)> tell)
       : tools_(tools), tell_(std::move(tell)) {}
 
-  // The wanted rules without those that this node cannot follow. The program is not asked if no
-  // resource is shared by MPS or no rules are wanted.
+  // The wanted rules that this node supports. The program is not asked if no resource is shared by
+  // MPS or no rules are wanted.
   config::MpsControlRules settle(const config::MpsControlRules& wanted, const gpu::Machine& machine,
                                  const offer::Offer& offer);
-  // Says of which resources of the plan static SM partitions are not made, because claims have
-  // them.
+  // Reports resources of the plan without static SM partitions because claims have them.
   void say_open(const config::MpsControlRules& rules, const mps::Plan& plan);
   // True: the program could not be asked, so the next settle() may return other rules.
   bool is_open() const { return is_open_; }

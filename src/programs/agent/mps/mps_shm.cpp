@@ -17,7 +17,7 @@ namespace {
 
 Result<void> mount_shm(const config::AgentOptions& options) {
   const auto folder = options.mps_dir + "/shm";
-  // Unmounts what earlier runs mounted here, possibly several layers.
+  // Earlier runs may have mounted several layers.
   while (::umount2(folder.c_str(), 0) == 0) {
   }
   TRY(FsRoot().make_directories(folder));

@@ -17,9 +17,9 @@ constexpr const char* kEndsForMig = "its MPS control daemon ends for a change of
 
 constexpr const char* kOpen = "its MPS control daemon sets no limits, for claims have GPUs of it";
 
-// The daemon's supervisor looks at hardware and configuration by itself. Until it has seen what
-// this agent has, the daemon that runs is about to end. A GPU that is lost need not be served: a
-// supervisor that began since does not know it.
+// The supervisor reads hardware and configuration by itself. Until it has seen what this agent has,
+// the running daemon is about to end. A lost GPU need not be served: a supervisor that started
+// since does not know it.
 std::string other_gpus(const std::filesystem::path& started, const offer::ResourceOffer& resource) {
   const auto served = mps::gpus_of(started);
   if (!served) return {};
@@ -32,7 +32,7 @@ std::string other_gpus(const std::filesystem::path& started, const offer::Resour
   return "its MPS control daemon serves other GPUs than it shall, and is to be started anew";
 }
 
-// Why its devices are not handed out; empty: they are. In mode `dra` none is.
+// Why its devices are not handed out; empty: they are. In mode `dra` none are.
 std::string trouble_of(const State& state, const config::ResourceName& name,
                        const MpsStanding& standing) {
   const bool fails = !standing.trouble.empty();

@@ -1,7 +1,6 @@
 #pragma once
-// The agent's part in MPS: a resource is offered once its control daemon serves. If the daemon is
-// gone later, the resource's devices are unhealthy until it is back, and nothing is registered
-// again.
+// The agent's part in MPS: offers a resource once its control daemon serves. If the daemon is gone
+// later, the resource's devices are unhealthy until it is back; nothing is registered again.
 
 #include <filesystem>
 
@@ -13,12 +12,12 @@ namespace tranche::agent {
 // Reads the files `.started` of the control daemons (mps/ready_file.h).
 class MpsInput final : public Input {
  public:
-  // The delay until a control daemon that came or went is noticed.
+  // Delay until a control daemon that started or ended is noticed.
   static constexpr std::chrono::milliseconds kInterval{1000};
-  // The same while one is awaited, because it ended for a change of the MIG layout.
+  // The same while one is awaited after a change of the MIG layout.
   static constexpr std::chrono::milliseconds kAwaited{50};
 
-  // `root`: the folder with a folder for each resource.
+  // `root`: has a folder for each resource.
   explicit MpsInput(std::filesystem::path root) : root_(std::move(root)) {}
 
   void look(const offer::Offer& wished, State& state) override;

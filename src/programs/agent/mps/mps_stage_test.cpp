@@ -31,7 +31,7 @@ offer::Offer shared_by_mps(std::string name = "nvidia.com/gpu") {
 
 class MpsStageTest : public testing::Test {
  protected:
-  // The whole way: what is seen, and what is offered then.
+  // From what is seen to what is offered.
   offer::Offer offered(const offer::Offer& wished) {
     input_.look(wished, state_);
     return offer_what_mps_serves(state_, wished);

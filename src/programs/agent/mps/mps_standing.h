@@ -11,7 +11,7 @@
 
 namespace tranche::agent {
 
-// The advice in messages about a control daemon that does not serve.
+// Advice in messages about a control daemon that does not serve.
 inline constexpr std::string_view kMpsRemedy =
     "look at the Pod of mps-control-daemon on this node (it runs where the node's label "
     "nvidia.com/mps.capable is true; the chart has it with mps.enabled=true)";
@@ -21,7 +21,7 @@ struct MpsStanding {
   std::string trouble;              // why it does not serve; empty: it does
   offer::MpsService service;        // how it serves, or served last
   bool has_served = false;          // since the configuration shares the resource this way
-  std::set<std::string> gpus = {};  // that it serves, or is to
+  std::set<std::string> gpus = {};  // served now or to be served
   bool operator==(const MpsStanding&) const = default;
 };
 

@@ -34,7 +34,7 @@ std::string describe_service(const MpsDaemon& daemon) {
   return text;
 }
 
-// Removes `.ready`, so that no new client comes.
+// Removes `.ready`, so no new client comes.
 void withdraw_ready(const MpsTools& tools) {
   if (const auto done = FsRoot().remove(tools.root / ".ready"); !done) {
     tools.log.warn(done.error());
@@ -61,7 +61,7 @@ mps::Plan MpsSupervisor::plan() const {
 void MpsSupervisor::follow(const mps::Plan& wanted, TimePoint now) {
   const auto changes = mps::diff(plan(), wanted);
   followed_ = true;
-  // Daemons that end come first: they free their GPUs for those that start.
+  // Ending daemons first free their GPUs for those that start.
   for (const auto& change : changes) {
     const auto found = entries_.find(change.daemon.resource);
     if (change.step == mps::Step::kEnd) {
@@ -158,7 +158,7 @@ void MpsSupervisor::start(Entry& entry, TimePoint now) {
 void MpsSupervisor::ask(Entry& entry, TimePoint now) {
   entry.due = now + options_.ask_interval;
   if (const auto answer = entry.daemon->ask(); !answer) {
-    // Its clients have lost it, and with it all that they have open, so it is replaced.
+    // Its clients have lost it and all that they had open, so it is replaced.
     replace(entry, answer.error(), "has ended or does not answer, and is started anew", now);
     return;
   }
@@ -179,7 +179,7 @@ void MpsSupervisor::retune(Entry& entry, const mps::Daemon& wanted, TimePoint no
                   wanted.resource.value, described(wanted)));
 }
 
-// Restarts at once after a first failure; after repeated ones, with back-off.
+// Restarts at once after a first failure, with back-off after repeated ones.
 void MpsSupervisor::replace(Entry& entry, const Error& error, std::string_view what,
                             TimePoint now) {
   const bool was_well = entry.backoff.is_fresh();

@@ -1,8 +1,8 @@
 #pragma once
-// Keeps the MPS control daemons of a plan running. It starts missing daemons with back-off, asks
-// each whether it lives, restarts those that do not, and follows a new plan by its difference from
-// the old one (mps/diff.h). `/mps/.ready` exists while all wanted daemons serve, even if none is
-// wanted, as with NVIDIA's mps-control-daemon.
+// Keeps the MPS control daemons of a plan running: starts missing ones with back-off, asks each
+// whether it lives, restarts those that do not, and follows a new plan by its difference
+// (mps/diff.h). `/mps/.ready` exists while all wanted daemons serve, even if none is wanted, as
+// with NVIDIA's mps-control-daemon.
 //
 // Used by one thread, which waits for the program's calls (seconds at most).
 
@@ -29,7 +29,7 @@ class MpsSupervisor {
     Backoff backoff = {};
   };
 
-  // `tools` outlives it. `tell` is called with what people should know of the node.
+  // `tell` receives what people should know of the node.
   MpsSupervisor(const MpsTools& tools, Options options,
                 std::function<void(const NodeNotice&)> tell);
   // Ends every daemon.
@@ -38,13 +38,13 @@ class MpsSupervisor {
   MpsSupervisor& operator=(const MpsSupervisor&) = delete;
 
   void follow(const mps::Plan& wanted, TimePoint now);
-  // Ends the daemons that have one of these GPUs, and starts none until release().
+  // Ends the daemons on one of these GPUs, and starts none until release().
   void hold(const std::set<std::string>& gpus);
   bool holds() const { return holds_; }
-  // The driver may have forgotten meanwhile what GPUs of daemons that run are set to.
+  // The driver may have lost the compute mode of running daemons' GPUs meanwhile.
   void release(TimePoint now);
 
-  // A process that may have been a daemon has ended: all daemons are asked at the next tick.
+  // A process that may have been a daemon has ended: the next tick asks all daemons.
   void suspect(TimePoint now);
   // Does what is due.
   void tick(TimePoint now);
@@ -53,15 +53,15 @@ class MpsSupervisor {
   void pass_on_logs();
 
   std::size_t serving() const;
-  mps::Plan plan() const;  // as it was followed last
+  mps::Plan plan() const;  // last followed
 
  private:
   struct Entry {
     mps::Daemon wanted;
     std::unique_ptr<MpsDaemon> daemon;  // null: not running; started at `due`
-    TimePoint due{};                    // when to ask it, or to start it
+    TimePoint due{};                    // when it is asked or started
     Backoff backoff{};                  // after its failures
-    std::string complaint;              // the failure reported last
+    std::string complaint;              // reported last
   };
 
   void start(Entry& entry, TimePoint now);

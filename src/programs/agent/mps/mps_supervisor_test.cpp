@@ -32,7 +32,7 @@ mps::Daemon daemon_of(const std::string& name, const std::string& uuid,
 class SupervisorTest : public ::testing::Test {
  protected:
   void follow(const mps::Plan& plan) { supervisor_->follow(plan, now_); }
-  // Time passes, and what is due is done.
+  // Time passes, and due work is done.
   void pass(milliseconds time) {
     now_ += time;
     supervisor_->tick(now_);
@@ -237,7 +237,7 @@ TEST_F(SupervisorTest, StartsADeadDaemonAtOnceAndOneThatKeepsDyingLater) {
   EXPECT_EQ(log_.count("the MPS control daemon of nvidia.com/gpu has ended"), 1);
   EXPECT_EQ(log_.count("the MPS control daemon of nvidia.com/other has ended"), 0);
 
-  // It ends again before it was seen to serve, so its restart waits.
+  // It ends again before it was seen to serve, so its restart is delayed.
   program_.daemons.erase("gpu");
   supervisor_->suspect(now_);
   pass(milliseconds(0));
@@ -272,7 +272,7 @@ TEST_F(SupervisorTest, FollowsAChangeWithoutTouchingOthers) {
               ElementsAre("a: set_default_device_pinned_mem_limit 0 2048M", "a: get_server_list",
                           "a: set_device_pinned_mem_limit 17 0 2048M",
                           "a: set_device_pinned_mem_limit 4711 0 2048M"));
-  // A GPU goes from one to the other: it is free before it is taken.
+  // A GPU changes daemons: it is freed before it is taken.
   follow({daemon_of("a", "GPU-b"), daemon_of("c", "GPU-a")});
   const auto calls = program_.take();
   EXPECT_THAT(std::vector(calls.begin(), calls.begin() + 2),

@@ -37,7 +37,7 @@ constexpr milliseconds kCommandLimit{10'000};
 // Kubelet gives a Pod 30 s to end.
 constexpr milliseconds kLongestAwait{10'000};
 
-// Runs nvidia-cuda-mps-control in this process's environment without the variables that CUDA reads.
+// Runs nvidia-cuda-mps-control in this process's environment, without CUDA's variables.
 Result<host::ChildEnd> run_program(const std::map<std::string, std::string>& own,
                                    const std::string& driver_root,
                                    std::vector<std::string> arguments,
@@ -76,14 +76,13 @@ Result<Descriptor> adopt_orphans() {
   return Descriptor(fd);
 }
 
-// Reaps children that nobody waited for, which are daemons. True: there was one.
+// Reaps children that nobody waited for: daemons. True: there was one.
 bool bury_orphans() {
   bool any = false;
   while (::waitpid(-1, nullptr, WNOHANG) > 0) any = true;
   return any;
 }
 
-// Waits for events, and has MpsControl act on them.
 class MpsProgram {
  public:
   MpsProgram(const config::AgentOptions& options, ConfigSource& source, config::Loaded loaded,
@@ -118,7 +117,7 @@ class MpsProgram {
         pause_(tools_.root, connection_, log) {}
 
   Result<void> run(int signals, int children) {
-    // A supervisor that was killed may have left this file.
+    // A killed supervisor may have left this file.
     TRY(FsRoot().remove(tools_.root / ".ready"));
     ASSIGN_OR_RETURN(loop_, process::Loop::open());
     TRY(watch_configuration());
@@ -170,13 +169,13 @@ class MpsProgram {
     });
   }
 
-  // What has changed in these files the next turn finds out.
+  // The next turn finds out what has changed in these files.
   Result<void> watch_pause() {
     ASSIGN_OR_RETURN(pause_watch_, Watch::open({pause_.file(), mps::open_file(tools_.root)}));
     return loop_->on_readable(pause_watch_->fd(), [this] { (void)pause_watch_->drain(); });
   }
 
-  // The compute mode of GPUs is reset when daemons end.
+  // Daemons reset their GPUs' compute mode when they end.
   void await_driver() {
     const auto until = clock_.now() + kLongestAwait;
     while (pause_.is_on() && !pause_.begin() && clock_.now() < until) {
@@ -225,15 +224,15 @@ class MpsProgram {
   std::optional<HardwareWatch> hardware_;  // last: its thread ends first
 };
 
-// The agent's rules for options apply. NVIDIA's manifests give this program no root of MPS on the
+// Checks options as the agent does. NVIDIA's manifests give this program no root of MPS on the
 // host, which it does not need: it mounts nothing.
 config::Sources as_the_agents(config::Sources sources) {
   sources.environment.try_emplace("MPS_ROOT", "/run/nvidia/mps");
   return sources;
 }
 
-// Only one supervisor may run: two would end each other's daemons. nullptr: a signal asked to end
-// before the lock was free.
+// Only one supervisor may run: two would end each other's daemons. nullptr: a signal came before
+// the lock was free.
 Result<std::unique_ptr<process::ProcessLock>> take_lock(const config::AgentOptions& options,
                                                         int signals, const Log& log) {
   TRY(FsRoot().make_directories(options.mps_dir));
@@ -262,10 +261,10 @@ Result<void> control_on_cluster(const config::Sources& sources, const config::Ag
   const SystemClock clock;
   ASSIGN_OR_RETURN(const auto cluster, ClusterNode::open(sources, options, clock, log));
   TRY(FsRoot().make_directories(options.state_dir));
-  // Nobody probes it: `check` looks for the daemons.
+  // Not for probes, which use `check`.
   std::optional<AgentStatus> status(
       std::in_place, std::filesystem::path(options.state_dir) / "mps-control", clock, log);
-  // The agent reports what becomes of the configuration.
+  // The agent reports about the configuration.
   ASSIGN_OR_RETURN(auto first, first_config({.source = *cluster->source(),
                                              .notifier = cluster->notifier(),
                                              .report = [](const ConfigReport&) {},
@@ -279,7 +278,7 @@ Result<void> control_on_cluster(const config::Sources& sources, const config::Ag
   return program.run(signals, children);
 }
 
-// Loads the program's options, and logs why if they are wrong.
+// Loads the options; logs why they are wrong.
 std::optional<config::AgentOptions> load_options(const config::Sources& sources) {
   auto options = config::load_mps_control_options(sources);
   if (options) return *std::move(options);

@@ -1,6 +1,6 @@
 #pragma once
-// `tranche mps-control-daemon` (and mps-control-daemon): supervises NVIDIA's MPS control daemons of
-// a node by the same configuration as the agent's.
+// `tranche mps-control-daemon` (and mps-control-daemon): supervises a node's MPS control daemons by
+// the agent's configuration.
 
 #include "config/flags/sources.h"
 
@@ -10,8 +10,8 @@ namespace tranche::agent {
 // it cannot start.
 int run_mps_control(const config::Sources& sources);
 
-// `mount-shm`: mounts a tmpfs at <mps dir>/shm for the containers' /dev/shm, in place of what is
-// mounted there.
+// `mount-shm`: mounts a tmpfs at <mps dir>/shm for the containers' /dev/shm, in place of a previous
+// one.
 int mount_mps_shm(const config::Sources& sources);
 
 // `check`, for a probe: 0 while every wanted daemon serves.

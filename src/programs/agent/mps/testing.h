@@ -1,6 +1,5 @@
 #pragma once
-// What tests of the supervisor of MPS control daemons share: the GPUs' compute mode, and NVIDIA's
-// program.
+// Shared by tests of the supervisor: the GPUs' compute mode and NVIDIA's program.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -77,7 +76,7 @@ class FakeProgram {
   bool hangs = false;
 };
 
-// `root`: the daemons' folder. The references outlive it.
+// `root`: the daemons' folder.
 inline MpsTools tools_of(FakeProgram& program, FakeGpus& gpus, const std::filesystem::path& root,
                          const Log& log) {
   return {.control =

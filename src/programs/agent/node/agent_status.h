@@ -1,8 +1,8 @@
 #pragma once
 // The state of an agent, for `tranche agent --check` in a probe: "ready <turns> <text>" or "waiting
-// <turns> <text>", asked of the process itself (process/status_socket.h). The beats of the agent's
-// loop renew it, so its age tells whether the loop lives. No disk is needed for it: an agent whose
-// state folder is full or cannot be written is alive.
+// <turns> <text>", asked from the process itself (process/status_socket.h). The loop's beats renew
+// it, so its age shows whether the loop lives. Needs no disk: an agent with a full or read-only
+// state folder is alive.
 
 #include <chrono>
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace tranche::agent {
 struct Status {
   bool ready = false;
   std::string text;  // what the agent does or waits for
-  // How often its loop has turned: a loop that does not sleep shows in it.
+  // Number of the loop's turns: shows a loop that does not sleep.
   std::uint64_t turns = 0;
   bool operator==(const Status&) const = default;
 };
 
 class AgentStatus {
  public:
-  // One agent has one state folder, by which probes find it. The references outlive it.
+  // Probes find the agent by its state folder.
   AgentStatus(const std::filesystem::path& state_dir, const Clock& clock, const Log& log);
 
-  // A beat. If nobody can ask for it, that is said once, and the agent goes on.
+  // A beat. If nobody can ask for it, that is logged once, and the agent continues.
   void beat(const Status& status);
 
  private:

@@ -11,7 +11,7 @@ ConditionReport configured_condition(const ConfigReport& report) {
             .reason = cluster::reason::kConfigInPart,
             .message = fmt::format("{}; not followed: {}", report.message, report.in_part),
             .action = "Configure",
-            // ResourceWithheld tells it.
+            // The Event ResourceWithheld reports it.
             .as_event = false};
   }
   return {

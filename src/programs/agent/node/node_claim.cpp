@@ -21,7 +21,7 @@ constexpr EnvelopeKind kOwner{.version = "node-owner/v1", .key = "owner"};
 constexpr std::size_t kLongestOwner = 4096;
 constexpr const char* kLockFile = "agent.lock";
 
-// Writes over the file in its place: its inode is what is locked.
+// In place: the lock is on the inode.
 Result<void> write_in_place(const std::filesystem::path& file, std::string_view text) {
   const auto failed = [&](const char* what) {
     return std::unexpected(errno_error(errno, fmt::format("{} {}", what, file.string())));
@@ -56,14 +56,14 @@ class Claimant {
         return go_on(file, claim_.other());
       });
       if (!lock || !*lock) return lock;
-      // Whoever held the locks until now may have claimed the node.
+      // The previous holder of the locks may have claimed the node.
       const auto other = claim_.other();
       if (!other || other->release == outwaited_) return lock;
     }
   }
 
  private:
-  // Another release that has the node. One whose agent has been away for long has lost it.
+  // The other release that has the node. A release whose agent is away for long loses it.
   std::optional<Claimed> others_turn() {
     auto other = claim_.other();
     if (!other) return std::nullopt;
@@ -103,7 +103,7 @@ Result<std::unique_ptr<process::ProcessLock>> lock_file(const std::filesystem::p
 
 }  // namespace
 
-// What an agent writes into a file that it has locked.
+// What an agent writes into the files that it has locked.
 struct NodeClaim::Record {
   std::string release;
   std::optional<std::string> state;  // its state folder, in a file that all agents see
@@ -207,7 +207,8 @@ Result<void> NodeClaim::remove() const {
     TRY(FsRoot().remove(folder / kHandoverSocket));
     TRY(FsRoot().remove(folder / fmt::format("{}.new", kHandoverSocket)));
     TRY(FsRoot().remove(file));
-    std::error_code stays_there;  // the folder is mounted here, or has files that are not ours
+    std::error_code
+        stays_there;  // ignored: the folder is mounted here, or has files that are not ours
     std::filesystem::remove(folder, stays_there);
   }
   return {};

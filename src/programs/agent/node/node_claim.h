@@ -1,15 +1,14 @@
 #pragma once
-// Which agent serves a node, and for which release. An agent holds locks on files for its life, and
-// writes the release that it belongs to into them. The release outlives the agent: while one Pod of
-// a release is replaced by the next, no other release's agent serves the node, and only the
-// release's own cleanup clears it.
+// Which agent serves a node, and for which release. An agent locks files for its life, and writes
+// its release into them. The release outlives the agent: while a Pod of a release is replaced, no
+// other release's agent serves the node, and only the release's own cleanup clears it.
 //
-// One file is in the state folder. Another is in a folder of ours in kubelet's folder of device
-// plugins (and, for claims, of drivers), which agents with other state folders see too. Kubelet
-// empties that folder at its start, but for the folders in it.
+// One file is in the state folder, another in our folder in kubelet's folder of device plugins
+// (and, for claims, of drivers), which agents with other state folders see too. Kubelet empties its
+// folder at its start, except for subfolders.
 //
-// An agent that names no release claims nothing. A node that nobody has claimed is claimed by the
-// first agent that serves it, with all that lies there (decision 21).
+// An agent without a release claims nothing. An unclaimed node is claimed by the first agent that
+// serves it, with all that is there (decision 21).
 
 #include <chrono>
 #include <filesystem>
@@ -26,10 +25,10 @@
 
 namespace tranche::agent {
 
-// The socket beside a lock at which the agent that serves hands over.
+// The socket next to a lock, at which the serving agent hands over.
 inline constexpr std::string_view kHandoverSocket = "handover.sock";
 
-// A release that claimed the node, and a file that says so.
+// A release that claimed the node, and a file that names it.
 struct Claimed {
   std::string release;
   std::filesystem::path file;
@@ -37,34 +36,34 @@ struct Claimed {
 
 class NodeClaim {
  public:
-  // `release`: "namespace/name" as the chart gives it; "": none is named. `shared`: folders that
-  // all agents of the node see. One whose parent is not there is left out.
+  // `release`: "namespace/name" from the chart; "": none. `shared`: folders that all agents of the
+  // node see. One without a parent is left out.
   NodeClaim(std::filesystem::path state_dir, std::string release,
             const std::vector<std::filesystem::path>& shared = {});
 
   // Of the agent with these options.
   static NodeClaim of(const config::AgentOptions& options);
 
-  // Those that are locked, in this order. The last one is the state folder's.
+  // The files to lock, in this order. The last is the state folder's.
   const std::vector<std::filesystem::path>& files() const { return files_; }
   const std::string& release() const { return release_; }
 
-  // The release that claimed the node: another one than this, if any file names another; nullopt:
-  // none has. kInvalidArgument: a file is torn, edited or of another version.
+  // The release that claimed the node, preferably another one than this; nullopt: none.
+  // kInvalidArgument: a file is torn, edited or of another version.
   Result<std::optional<std::string>> owner() const;
-  // The first one that is another release than this. A file that cannot be read names none.
+  // The first other release. An unreadable file names none.
   std::optional<Claimed> other() const;
-  // The state folder that this release served the node with before, if it was another one.
+  // The state folder that this release used on the node before, if different.
   std::optional<std::string> other_state() const;
   // Whether an agent or a cleanup holds a lock now.
   bool is_held() const;
 
-  // Writes this release into the files that are there, or nothing if it names none. Only for who
-  // holds the locks, as the two below.
+  // Writes this release into the existing files; nothing if it has no name. Only for the holder of
+  // the locks, as the two below.
   Result<void> write() const;
   // Takes the release out of the files again.
   Result<void> clear() const;
-  // Removes the files, with the sockets beside them, and folders that are empty then.
+  // Removes the files, the sockets next to them, and folders that are empty then.
   Result<void> remove() const;
 
  private:
@@ -83,8 +82,8 @@ struct NodeLock {
     std::filesystem::path path;
     std::unique_ptr<process::ProcessLock> lock;
   };
-  std::vector<File> files;       // in the order of the claim's
-  std::optional<Error> trouble;  // why a file is not among them; nullopt: all are
+  std::vector<File> files;       // in the claim's order
+  std::optional<Error> trouble;  // why a file is missing; nullopt: none is
 };
 
 // Locks the files of `claim` that `held` does not hold yet, and makes their folders. While another
@@ -94,20 +93,20 @@ Result<std::unique_ptr<NodeLock>> lock_node(
     const NodeClaim& claim, const std::function<bool(const std::filesystem::path& file)>& waiting,
     NodeLock held = {});
 
-// How long another release's node is left without an agent before it is taken over: long enough for
-// a Pod that is replaced and whose image is pulled.
+// Time without an agent after which another release's node is taken over: enough to replace a Pod
+// and pull its image.
 inline constexpr std::chrono::minutes kClaimPatience{5};
 
 struct ClaimWait {
   bool first = false;                // the first call
   std::optional<std::string> other;  // the other release that serves the node
-  std::filesystem::path file;        // that the other agent holds, or that names its release
+  std::filesystem::path file;        // held by the other agent, or naming its release
 };
 
 // Takes the locks when it is this release's turn. While another agent holds one, or another release
 // has claimed the node within kClaimPatience, calls `waiting`, which waits a while; false: give up.
-// `take_over`: does not wait for a release that has no agent here. Claims nothing: that is write().
-// nullptr: `waiting` gave up. Errors: those of lock_node().
+// `take_over`: does not wait for a release without an agent here. Claims nothing: write() does.
+// nullptr: `waiting` gave up. Errors: as lock_node().
 Result<std::unique_ptr<NodeLock>> take_turn(const NodeClaim& claim, bool take_over,
                                             const Clock& clock,
                                             const std::function<bool(const ClaimWait&)>& waiting);

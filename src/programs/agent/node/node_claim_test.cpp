@@ -180,7 +180,7 @@ TEST_F(NodeClaimTest, WithoutKubeletsFolderThereIsTheStateFolderAlone) {
   EXPECT_EQ(claim.files(), std::vector<std::filesystem::path>{"/s/agent.lock"});
 }
 
-// An agent of before there were claims serves, and then one of another release takes the node.
+// An agent older than claims serves, and then one of another release takes the node.
 TEST_F(NodeClaimTest, WhoClaimsTheNodeMeanwhileHasIt) {
   auto nameless = serve("");
   EXPECT_EQ(take("b/second", 3,

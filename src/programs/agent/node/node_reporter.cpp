@@ -128,7 +128,7 @@ void NodeReporter::tell(const NodeNotice& notice) {
 }
 
 void NodeReporter::record(const NodeNotice& notice, const std::stop_token& stop) {
-  // The uid is the node's name, as in kubelet's own Events, so that `kubectl describe` finds them.
+  // As in kubelet's own Events the uid is the node's name, so `kubectl describe` finds them.
   events_.record({.regarding = {.api_version = "v1",
                                 .kind = "Node",
                                 .name = node_.name(),

@@ -1,8 +1,7 @@
 #pragma once
-// Writes what the agent knows of its node into the Node's conditions (condition_report.h names
-// them). Each change is also an Event, so that `kubectl describe node` shows it. It also records
-// Events about other things that people should know of the node. Writes are retried until they
-// succeed, on a thread of its own. Any thread may call it.
+// Writes the Node's conditions (condition_report.h), each change also as an Event, and other Events
+// that people should know of the node. Writes are retried until they succeed, on its own thread.
+// Any thread may call it.
 
 #include <string>
 
@@ -28,16 +27,16 @@ class NodeReporter {
   NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock, const Log& log,
                Backoff backoff = {});
 
-  // Writes the condition into the Node unless it is there already. To be called again when the Node
-  // changes. A later report of the same type replaces this one.
+  // Writes the condition into the Node unless it is there. To be repeated when the Node changes. A
+  // later report of the same type replaces this one.
   void report(const ConditionReport& report);
-  // Removes the condition of that type from the Node: nobody here says anything of it any more.
+  // Removes the condition of that type from the Node.
   void withdraw(const std::string& type);
   // Records an Event, once.
   void tell(const NodeNotice& notice);
 
  private:
-  // `action`: of the Event; empty: there is none.
+  // `action`: of the Event; empty: none.
   Result<void> write(const cluster::NodeCondition& wanted, const std::string& action,
                      const std::stop_token& stop);
   Result<void> remove(const std::string& type, const std::stop_token& stop);

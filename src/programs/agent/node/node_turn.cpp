@@ -16,13 +16,13 @@ constexpr std::string_view kPrepared = "prepared to take over from the agent tha
 constexpr const char* kTwoReleases =
     "uninstall one of the two, or give each nodes of its own (nodeSelector, affinity)";
 
-// Says what the agent waits for, whenever that changes.
+// Reports what the agent waits for, at each change.
 class Waiter {
  public:
   Waiter(const TurnOptions& options, AgentStatus& status, const Log& log)
       : options_(options), status_(status), log_(log) {}
 
-  // False also when the node was handed over.
+  // False also after a handover.
   bool operator()(const ClaimWait& wait) {
     const auto text = wait.other ? fmt::format("release {} serves this node", *wait.other)
                                  : std::string("another agent serves this node");
@@ -33,9 +33,9 @@ class Waiter {
     return !inherited_;
   }
 
-  // Whether the node was handed over; then the locks are taken from what was, and claimed. Whoever
-  // served with another state folder, or in a version of before, has not all of them: the others
-  // are free, or the turn has not come.
+  // Whether the node was handed over; then its locks are taken from there. An agent with another
+  // state folder, or of an older version, does not have all of them: the others are free, or the
+  // turn has not come.
   bool inherits() const { return inherited_.has_value(); }
   NodeTurn take_inherited() {
     NodeTurn turn{.came = false, .lock = nullptr, .predecessor = std::move(predecessor_)};
@@ -48,7 +48,7 @@ class Waiter {
   }
 
  private:
-  // Takes the locks out of what was handed over.
+  // Takes the locks out of the handover.
   NodeLock handed_locks() {
     NodeLock handed;
     for (auto& one : *inherited_) {
@@ -63,8 +63,8 @@ class Waiter {
   }
 
   // Ready: a rolling update may end the agent that holds the lock. This one can serve, and that one
-  // hands over to this one, or it is of a version that hands over to nobody, or it names no
-  // release. `text`: what is waited for; `file`: that it holds.
+  // hands over to it, or is of a version that hands over to nobody, or names no release. `text`:
+  // the reason for waiting; `file`: held by that agent.
   Status prepare(const std::string& text, const std::filesystem::path& file) {
     using Greeting = process::Predecessor::Greeting;
     const Status prepared{.ready = true, .text = std::string(kPrepared)};
@@ -137,7 +137,7 @@ NodeTurn await_turn(const TurnOptions& options, AgentStatus& status, const Clock
   Waiter waiter(options, status, log);
   auto lock = take_turn(options.claim, options.take_over, clock, std::ref(waiter));
   if (!lock) {
-    // Neither a state folder nor one of kubelet's. The agent serves all the same.
+    // Without a state folder and one of kubelet's the agent serves all the same.
     log.warn(
         fmt::format("no node lock: {}; two agents on this node would not see each other (mount a "
                     "writable folder at --state-dir)",

@@ -1,5 +1,5 @@
 #pragma once
-// This agent's own Node as the API server has it, kept up to date. Thread-safe.
+// This agent's own Node from the API server, kept up to date. Thread-safe.
 
 #include <chrono>
 #include <optional>
@@ -12,23 +12,23 @@
 
 namespace tranche::agent {
 
-// So long a silent API server is given at a start before anything is said or done about it.
+// At a start, time for the API server to answer before anything is reported or done about it.
 inline constexpr std::chrono::seconds kPatience{5};
 
 class NodeView {
  public:
-  // The references outlive it; `changed` is notified after every change.
+  // `changed` is notified after every change.
   NodeView(cluster::Objects& objects, std::string name, process::ChangeNotifier& changed,
            const Log& log, Backoff backoff = {});
 
   const std::string& name() const { return name_; }
   // nullopt: the Node does not exist, or has not been read yet.
   std::optional<cluster::Node> node() const;
-  // The same as node(), with the reason where node() gives nothing: kUnavailable.
+  // As node(), with an error instead of nullopt: kUnavailable.
   Result<cluster::Node> known() const;
   // True once the Node, or its absence, is known.
   bool synced() const { return cache_.synced(); }
-  // Why the API server does not answer at the moment; nullopt: it does.
+  // Why the API server does not answer now; nullopt: it does.
   std::optional<Error> failure() const { return cache_.failure(); }
 
  private:

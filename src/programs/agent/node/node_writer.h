@@ -1,7 +1,7 @@
 #pragma once
-// Writes labels and annotations of this agent's own Node through the Node's status, as kubelet
-// does. So permission to write the Node's spec is not needed. After a failed write it pauses a
-// while, and logs the failure once.
+// Writes labels and annotations of this agent's own Node through its status, as kubelet does, so
+// the permission to write the Node's spec is not needed. Pauses after a failed write, and logs the
+// failure once.
 //
 // Used by one thread.
 
@@ -18,22 +18,21 @@ namespace tranche::agent {
 
 class NodeWriter {
  public:
-  static constexpr std::chrono::seconds kPause{30};  // after a failed write, unless told otherwise
+  static constexpr std::chrono::seconds kPause{30};  // after a failed write, by default
 
-  // `what`: for complaints, what a failed write means: "the controller cannot be asked to evict".
-  // The references outlive it.
+  // `what`: what a failed write means, for the log: "the controller cannot be asked to evict".
   NodeWriter(cluster::Objects& objects, std::string node, std::string what, const Clock& clock,
              const Log& log, std::chrono::seconds pause = kPause);
 
-  // By name. nullopt: the label or annotation is removed.
+  // By name. nullopt: removed.
   using Values = std::map<std::string, std::optional<std::string>>;
   struct Change {
     Values labels;
     Values annotations;
-    // Only if the Node is still of this version; "": whatever it is.
+    // Only if the Node still has this version; "": any.
     std::string resource_version = {};
   };
-  // False: it pauses, the write failed, or the Node is of another version.
+  // False: it pauses, the write failed, or the Node has another version.
   bool write(const Change& change, const cluster::Call& call);
 
  private:
@@ -43,7 +42,7 @@ class NodeWriter {
   const Clock& clock_;
   const Log& log_;
   const std::chrono::seconds pause_;
-  std::string complaint_;  // the complaint logged last
+  std::string complaint_;  // logged last
   std::chrono::steady_clock::time_point not_before_{};
 };
 

@@ -1,7 +1,6 @@
 #pragma once
-// Tells of what others can cause as often as they like without a storm of Events: the first of a
-// kind is told at once. Those that follow within ten minutes are counted, and told as one with
-// their number. Used by one thread.
+// Limits the Events about what others can cause as often as they like: the first of a kind is
+// recorded at once, those within the next ten minutes as one with their number. Used by one thread.
 
 #include <fmt/format.h>
 
@@ -31,7 +30,7 @@ class NoticeLimiter {
     ++entry->second.untold;
     entry->second.last = notice;
   }
-  // Tells what was counted. Call it no later than next().
+  // Records what was counted. Call it no later than next().
   void tick(TimePoint now) {
     for (auto it = kinds_.begin(); it != kinds_.end();) {
       const auto here = it++;

@@ -1,6 +1,5 @@
 #pragma once
-// The Pods of this node, from the API server. They are read and watched from the first call on.
-// Thread-safe.
+// The Pods of this node, from the API server, read and watched from the first call on. Thread-safe.
 
 #include <chrono>
 #include <condition_variable>
@@ -21,14 +20,14 @@ class PodsOfNode {
  public:
   PodsOfNode(cluster::Objects& objects, std::string node, const Log& log, Backoff backoff = {});
 
-  // The Pods, as last read if the API server cannot be asked now. nullopt: not read yet.
+  // As last read, if the API server cannot be asked now. nullopt: not read yet.
   std::optional<std::vector<cluster::Pod>> all();
-  // The one with this uid; nullopt: there is none, or it is not read yet.
+  // nullopt: none with this uid, or not read yet.
   std::optional<cluster::Pod> find(const std::string& uid);
-  // The same, as soon as it is read; nullopt: not until `end`.
+  // As find(), once it is read; nullopt: not until `end`.
   std::optional<cluster::Pod> await(const std::string& uid,
                                     std::chrono::steady_clock::time_point end);
-  // True: reading was tried and never worked. The permission may be missing.
+  // True: reading has never worked. The permission may be missing.
   bool is_refused();
 
  private:
@@ -41,9 +40,8 @@ class PodsOfNode {
   const Backoff backoff_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t changes_ = 0;  // guarded by mutex_
-  std::optional<cluster::WatchCache>
-      cache_;  // last: its thread uses the others; once made it stays
+  std::uint64_t changes_ = 0;                 // guarded by mutex_
+  std::optional<cluster::WatchCache> cache_;  // last: its thread uses the others; stays once made
 };
 
 }  // namespace tranche::agent

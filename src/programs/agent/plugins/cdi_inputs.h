@@ -1,5 +1,5 @@
 #pragma once
-// What CDI specifications are made of on this node, beside the devices.
+// What CDI specifications are made of on this node, in addition to the devices.
 
 #include <string>
 #include <vector>
@@ -16,10 +16,10 @@ namespace tranche::agent {
 struct CdiInputs {
   cdi::DriverFiles files;
   cdi::SpecOptions options;
-  std::vector<std::string> warnings;  // about --cdi-feature-flags, and files that are left out
+  std::vector<std::string> warnings;  // about --cdi-feature-flags, and omitted files
 };
 
-// `state` has been looked at by DriverFilesInput. Errors: as of cdi::find_driver_files().
+// `state` has passed DriverFilesInput. Errors: as cdi::find_driver_files().
 Result<CdiInputs> cdi_inputs(const State& state, const config::AgentOptions& options);
 
 }  // namespace tranche::agent

@@ -24,7 +24,7 @@ Result<void> CdiPublisher::follow(const Round& round) {
   const bool wanted = round.state.config.uses_cdi();
   if (!wanted && !wrote_) return {};
   const auto& driver = round.state.get<DriverStanding>();
-  // What stands in the files would keep a runtime from making any container.
+  // The files' content would keep a runtime from making any container.
   const bool gone = wrote_ && driver.trouble.has_value();
   if (wanted && driver.files != nullptr) say_what_is_gone(driver.files);
   auto specs = wanted && !gone ? make(round) : cdi::Specs();
@@ -41,7 +41,7 @@ Result<void> CdiPublisher::follow(const Round& round) {
   return {};
 }
 
-// Another's file of the same name is left until the next change: two that write it would do so for
+// Another writer's file of the same name stays until the next change, or the two would write it for
 // ever.
 void CdiPublisher::tick(TimePoint /*now*/) {
   constexpr std::string_view kTopic = "restore";
@@ -56,7 +56,7 @@ void CdiPublisher::tick(TimePoint /*now*/) {
   log_.warn("CDI: somebody else removed a file, without which no container with a GPU starts");
 }
 
-// Another version has others.
+// Another version has other files.
 void CdiPublisher::say_what_is_gone(const std::shared_ptr<const cdi::DriverFiles>& files) {
   const auto before = std::exchange(files_, files);
   if (before == nullptr || before->driver_version != files->driver_version) return;
@@ -72,8 +72,7 @@ void CdiPublisher::say_what_is_gone(const std::shared_ptr<const cdi::DriverFiles
                   first_few(gone, kMostNames)));
 }
 
-// A container that was made without a CDI strategy in view has no such folder, and a root file
-// system that is read-only.
+// A container made without a CDI strategy has no such folder, and a read-only root file system.
 Result<void> CdiPublisher::write(std::span<const cdi::SpecFile> files) const {
   auto written = cdi::write_specs(fs_, options_.cdi_root, files);
   if (written) {

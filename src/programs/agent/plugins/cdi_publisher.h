@@ -1,8 +1,8 @@
 #pragma once
 // Keeps the node's CDI specification files in step with the offer, when a CDI strategy is
-// configured. NVIDIA's plugin writes them once, at start. This one rewrites them when the set of
-// devices or the driver's files change, removes the classes that are no longer wanted, and writes
-// files again that somebody else removed. Used from the agent's loop only.
+// configured. NVIDIA's plugin writes them once, at start. This one rewrites them when the devices
+// or the driver's files change, removes classes that are no longer wanted, and restores files that
+// somebody removed. Used from the agent's loop only.
 
 #include <filesystem>
 #include <memory>
@@ -25,10 +25,10 @@ class CdiPublisher final : public Follower {
  public:
   CdiPublisher(config::AgentOptions options, const Log& log);
 
-  // Writes the specifications of the offer before it is advertised. Without a CDI strategy, removes
-  // what this agent wrote, and also where the driver's files went that it named: then the devices
-  // are unhealthy (offer_what_cdi_can_name). Errors: the driver's files are missing from the
-  // beginning; the folder cannot be written.
+  // Writes the offer's specifications before it is advertised. Removes what this agent wrote if
+  // there is no CDI strategy, or if the driver's files are gone: then the devices are unhealthy
+  // (offer_what_cdi_can_name). Errors: the driver's files were missing from the beginning; the
+  // folder cannot be written.
   Result<void> follow(const Round& round) override;
   Phase phase() const override { return Phase::kPrepare; }
   void tick(TimePoint now) override;
@@ -44,9 +44,9 @@ class CdiPublisher final : public Follower {
   config::AgentOptions options_;
   const Log& log_;
   FsRoot fs_;
-  std::shared_ptr<const cdi::DriverFiles> files_;  // of which the last specifications were made
+  std::shared_ptr<const cdi::DriverFiles> files_;  // of the last specifications
   bool wrote_ = false;
-  std::vector<cdi::SpecFile> files_on_node_;  // that are to be there
+  std::vector<cdi::SpecFile> files_on_node_;  // wanted there
   SaidOnce said_;
   std::vector<std::string> modes_;
   std::vector<std::string> warned_;

@@ -1,9 +1,9 @@
 #pragma once
 // Compares what kubelet gives out with what this agent offers. Pure.
 //
-// Kubelet has one list for a resource: the last one that any plugin sent that ever registered for
-// it. It asks the plugin that registered last. So with two plugins on a node the list and the
-// plugin that is asked can be two different ones' (decision 25).
+// For a resource kubelet has one list, the last one from any plugin that ever registered for it,
+// and asks the plugin that registered last. So with two plugins on a node list and plugin may not
+// match (decision 25).
 
 #include <cstddef>
 #include <map>
@@ -16,7 +16,6 @@
 
 namespace tranche::agent {
 
-// The ids that one resource has.
 struct OfferedIds {
   std::set<std::string> healthy;
   std::set<std::string> all;
@@ -44,9 +43,9 @@ struct ServedResource {
 std::map<std::string, ServedResource> compare(const OurIds& ours,
                                               const cluster::AllocatableDevices& kubelets);
 
-// Resources of other plugins whose ids name a GPU or MIG instance of the offer: what holds one of
-// them shares a device with what holds one of ours. Ids are compared by the UUID that they begin
-// with, so plugins with other names for GPUs are not seen.
+// Resources of other plugins whose ids name a GPU or MIG instance of the offer, and so share
+// devices with ours. Ids are compared by the UUID at their beginning, so plugins with other names
+// for GPUs are not found.
 std::vector<std::string> rivals(const offer::Offer& offer,
                                 const cluster::AllocatableDevices& kubelets);
 

@@ -1,8 +1,7 @@
 #pragma once
-// Keeps what is known of the driver's files in step with the node: they are looked at with each
-// round of the loop, at most once in two seconds, so a driver that is mounted late, upgraded in
-// place or taken away is seen at the next reading of the hardware. No watch would tell of a mount,
-// nor of where a link leads. Folders are only listed where stat(2) tells of a change
+// Looks at the driver's files in each round of the loop, at most every two seconds, so a driver
+// that is mounted late, upgraded in place or removed is seen at the next reading of the hardware. A
+// watch would miss mounts and changed links. Folders are listed only when stat(2) shows a change
 // (cdi/driver_stamp.h), and each minute.
 
 #include <chrono>
@@ -20,8 +19,7 @@ namespace tranche::agent {
 
 class DriverFilesInput final : public Input {
  public:
-  // `always`: claims are served, whose containers get the files by CDI whatever the strategy is.
-  // `clock` outlives it.
+  // `always`: claims are served, whose containers get the files by CDI with any strategy.
   DriverFilesInput(config::AgentOptions options, bool always, const Clock& clock)
       : options_(std::move(options)), always_(always), clock_(clock) {}
 
@@ -29,15 +27,15 @@ class DriverFilesInput final : public Input {
   std::string trouble(const State& state) const override;
 
  private:
-  // What the files depend on beside themselves.
+  // What else the files depend on.
   struct Asked {
     std::string driver_root, driver_on_host, version;
     std::vector<gpu::PciAddress> gpus;
     bool operator==(const Asked&) const = default;
   };
   static Asked asked(const State& state);
-  // Whether the files need no listing: they were listed with this stamp, twice, for what happens
-  // while they are listed may not show.
+  // Whether the files need no listing: they were listed twice with this stamp, because changes
+  // during a listing may not show.
   bool is_known(std::vector<FileIdentity> stamp);
 
   config::AgentOptions options_;
@@ -49,7 +47,7 @@ class DriverFilesInput final : public Input {
   bool confirmed_ = false;
 };
 
-// Without the files no container can be made: its devices are unhealthy until they are there.
+// Without the files no container can be made: devices are unhealthy until they are there.
 offer::Offer offer_what_cdi_can_name(const State& state, offer::Offer offer);
 
 }  // namespace tranche::agent

@@ -22,7 +22,7 @@ using testing::Not;
 const std::string kVersion = "570.158.01";
 const std::string kLib = "/usr/lib/x86_64-linux-gnu";
 
-// A node whose driver's files come and go, and the round of the loop on it.
+// A node whose driver's files come and go, and its rounds of the loop.
 struct Node {
   Node() {
     for (const char* name : {"libcuda", "libnvidia-ml", "libnvidia-nvvm"}) add(name);
@@ -41,7 +41,7 @@ struct Node {
   }
   void remove(const std::string& name) const { std::filesystem::remove(at(name)); }
 
-  // A reading later.
+  // One reading later.
   Result<void> round() {
     clock.advance(std::chrono::seconds(4));
     return same_round();

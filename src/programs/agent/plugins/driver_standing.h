@@ -9,11 +9,10 @@
 
 namespace tranche::agent {
 
-// CDI specifications are made of these files. They are only looked for where containers get devices
-// by CDI.
+// The source of CDI specifications. Only looked for where containers get devices by CDI.
 struct DriverStanding {
-  std::shared_ptr<const cdi::DriverFiles> files;  // null: not looked for, or not there
-  std::optional<Error> trouble = {};              // why no specification can be made of them
+  std::shared_ptr<const cdi::DriverFiles> files;  // null: not looked for, or missing
+  std::optional<Error> trouble = {};              // why no specification can be made
   bool were_there = false;                        // since this agent started
   bool operator==(const DriverStanding&) const = default;
 };

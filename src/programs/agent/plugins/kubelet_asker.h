@@ -1,6 +1,6 @@
 #pragma once
-// Asks kubelet on a thread of its own what it gives out: a kubelet that hangs stops nobody else.
-// Any thread may call ask(). Questions that come while one is under way are one question after it.
+// Asks kubelet on its own thread what it gives out, so that a hanging kubelet stops nobody else.
+// Any thread may call ask(). Questions during another one become one question after it.
 
 #include <condition_variable>
 #include <functional>

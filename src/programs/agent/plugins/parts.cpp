@@ -42,7 +42,7 @@ std::unique_ptr<PluginFollower> make_plugins(const AgentContext& context, const 
   return plugins;
 }
 
-// The asker answers to the follower, which keeps it: its thread ends first.
+// The follower keeps the asker, whose thread calls it: that thread ends first.
 std::unique_ptr<ServingFollower> follow_serving(const AgentContext& context,
                                                 PluginFollower& plugins) {
   auto asker = std::make_shared<std::optional<KubeletAsker>>();
@@ -77,7 +77,7 @@ Parts plugins_parts(const AgentContext& context) {
       context.options, context.claims != nullptr, context.clock));
   auto cdi = std::make_unique<CdiPublisher>(context.options, context.log);
   auto plugins = make_plugins(context, *cdi);
-  // Without kubelet's socket nothing is registered, so nothing can be served otherwise.
+  // Without kubelet's socket nothing is registered, and nothing can be compared.
   auto serving = plugins->registers() ? follow_serving(context, *plugins) : nullptr;
   parts.followers.push_back(std::move(cdi));
   parts.followers.push_back(std::move(plugins));

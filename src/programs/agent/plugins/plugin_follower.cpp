@@ -38,13 +38,12 @@ Result<void> PluginFollower::follow(const Round& round) {
   return {};
 }
 
-// The folder is watched only after the first round, so that the sockets made there are not taken
-// for changes.
+// The folder is watched after the first round, or the sockets made there would count as changes.
 void PluginFollower::tick(TimePoint now) {
   if (!watched_) {
     watched_ = true;
     watch_folder();
-    on_folder_change();  // it may have changed before it was watched
+    on_folder_change();  // for changes before it was watched
   }
   plugins_->tick(now);
   for (const auto& resource : plugins_->take_taken()) {
@@ -82,9 +81,9 @@ void PluginFollower::start_registrar() {
       parts_.log);
 }
 
-// Runs on the registrar's thread. The socket is pinned, so that the attempt does not reach a
-// kubelet that replaces this one meanwhile: that kubelet gets a registration of its own, which
-// would cut this one off.
+// Runs on the registrar's thread. The socket is pinned, so the attempt does not reach a kubelet
+// that replaces this one meanwhile: that one gets its own registration, which this one would cut
+// off.
 Result<void> PluginFollower::register_pinned(const Registrar::Request& request,
                                              const std::stop_token& stop) {
   const auto kubelet = std::make_shared<const PinnedFile>(options_.kubelet_socket);
@@ -136,8 +135,8 @@ void PluginFollower::look_whether_served() {
   std::exchange(served_, nullptr)();
 }
 
-// Kubelet says nothing on such a connection, so it has ended: kubelet was stopped. Should kubelet
-// ask something all the same, it must not wait for an answer for ever.
+// Kubelet sends nothing on such a connection, so it was stopped. If it asks something all the same,
+// it must not wait for ever.
 void PluginFollower::on_kept_readable(int fd) {
   const auto kept =
       std::ranges::find_if(kept_, [&](const auto& one) { return one.descriptor.get() == fd; });
@@ -148,7 +147,7 @@ void PluginFollower::on_kept_readable(int fd) {
   plugins_->register_again_at(endpoint);
 }
 
-// Kubelet sees the end of a resource that is no longer served.
+// Lets kubelet see the end of a resource that is no longer served.
 void PluginFollower::drop_kept_of_nobody() {
   std::erase_if(kept_, [&](const auto& one) {
     if (plugins_->has(one.name)) return false;
@@ -188,7 +187,7 @@ void PluginFollower::watch_folder() {
   folder_ = *std::move(watch);
 }
 
-// Handles a restarted kubelet (its socket is another one) and removed sockets of ours.
+// Handles a restarted kubelet (another socket) and removed sockets of ours.
 void PluginFollower::on_folder_change() {
   PinnedFile socket(options_.kubelet_socket);
   const bool restarted = socket.exists() && !socket.same(kubelet_socket_);

@@ -1,6 +1,6 @@
 #pragma once
-// The device plugins as a follower: serves each resource of the offer to kubelet and registers it.
-// It serves and registers again when kubelet was restarted or our sockets are gone.
+// The device plugins as a follower: serves each resource of the offer to kubelet and registers it,
+// again after kubelet was restarted or our sockets are gone.
 
 #include <map>
 #include <memory>
@@ -20,7 +20,6 @@
 
 namespace tranche::agent {
 
-// What happened to a resource that is served.
 struct PluginEvent {
   enum class Kind {
     kRegistered,  // kubelet took the registration
@@ -35,7 +34,7 @@ struct PluginEvent {
 
 class PluginFollower final : public Follower {
  public:
-  // One attempt to register with the kubelet that listens on the pinned socket.
+  // One attempt to register with the kubelet behind the pinned socket.
   using Register = std::function<Result<void>(const Registrar::Request&, const PinnedFile& kubelet,
                                               const std::stop_token&)>;
   struct Options {
@@ -46,7 +45,7 @@ class PluginFollower final : public Follower {
   struct Parts {
     Register register_plugin;
     deviceplugin::Resource::Store store;  // records each grant
-    const CdiPublisher& cdi;              // its follow() has run before this one's
+    const CdiPublisher& cdi;              // follows before this one
     process::Loop& loop;
     const Clock& clock;
     const Log& log;
@@ -64,23 +63,23 @@ class PluginFollower final : public Follower {
   std::string trouble() const override;
 
   bool registers() const { return registrar_ != nullptr; }
-  // Whether kubelet, the one that runs now, has taken the registration.
+  // Whether the kubelet that runs now has accepted the registration.
   bool is_registered(const std::string& resource);
   // PluginSet::register_again() and socket_trouble().
   void register_again(const std::string& resource) { plugins_->register_again(resource); }
   std::string socket_trouble(const std::string& resource) const {
     return plugins_->socket_trouble(resource);
   }
-  // What happened since the last call, in order; beyond a bound the oldest events are lost.
+  // In order, since the last call; beyond a bound the oldest are lost.
   std::vector<PluginEvent> take_events() { return std::exchange(events_, {}); }
 
-  // Before the first round. Serves in the place of the agent that hands over, and keeps kubelet's
-  // connections to that one open: kubelet drops what serves a resource now when any connection for
-  // it ends. `served` is called when kubelet has taken every registration.
+  // Before the first round. Replaces the agent that hands over, and keeps kubelet's connections to
+  // that one open: kubelet drops a resource when any connection for it ends. `served` is called
+  // when kubelet has accepted every registration.
   void inherit(std::vector<process::NamedDescriptor> connections, std::function<void()> served);
-  // What kubelet says on these connections now is for this agent. Before, that one reads them.
+  // From now on this agent reads kubelet's requests on these connections.
   Result<void> predecessor_ended() override;
-  // Copies of kubelet's connections to this agent and to those before it, by socket.
+  // Copies of kubelet's connections to this agent and its predecessors, by socket.
   std::vector<process::NamedDescriptor> handed_over() const override;
 
  private:
@@ -97,11 +96,11 @@ class PluginFollower final : public Follower {
 
   Options options_;
   Parts parts_;
-  std::vector<std::string> wanted_;  // the resources that should be served
+  std::vector<std::string> wanted_;  // to be served
   std::vector<PluginEvent> events_;
   PinnedFile kubelet_socket_;
-  // The kubelet (its socket) with which each resource is registered or being registered. The
-  // registrar's thread writes it.
+  // The kubelet (its socket) with which each resource is registered or being registered. Written by
+  // the registrar's thread.
   struct Tried {
     std::shared_ptr<const PinnedFile> kubelet;
     bool done = false;
@@ -109,10 +108,10 @@ class PluginFollower final : public Follower {
   std::mutex tried_mutex_;
   std::map<std::string, Tried> tried_with_;
   std::vector<process::NamedDescriptor> kept_;
-  std::function<void()> served_;          // empty: nothing is handed over
+  std::function<void()> served_;          // empty: no handover
   std::unique_ptr<Registrar> registrar_;  // before plugins_, which refers to it
   std::optional<PluginSet> plugins_;
-  bool followed_ = false;  // an offer was made, so wanted_ is known
+  bool followed_ = false;  // wanted_ is known
   bool watched_ = false;
   std::optional<Watch> folder_;  // nullopt: the folder cannot be watched
 };

@@ -95,7 +95,7 @@ void PluginSet::resend() {
 void PluginSet::check_sockets(TimePoint now) {
   for (auto& [name, plugin] : plugins_) {
     const bool free = is_free(plugin);
-    // Who answered on it has gone.
+    // The other process there has gone.
     if (plugin.server == nullptr && free) plugin.retry_at = std::min(plugin.retry_at, now);
     if (plugin.server == nullptr || plugin.server->socket_intact()) continue;
     if (!plugin.make_at) {
@@ -145,7 +145,7 @@ void PluginSet::register_again(const std::string& resource) {
   const auto found = plugins_.find(resource);
   if (found == plugins_.end() || registrar_ == nullptr) return;
   const auto& plugin = found->second;
-  if (plugin.server == nullptr || plugin.make_at) return;  // to be served first
+  if (plugin.server == nullptr || plugin.make_at) return;  // it must be served first
   registrar_->request({resource, plugin.endpoint});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Keeps resources registered with kubelet, however long kubelet is away. Each resource is one job
-// of a Retrier.
+// Keeps resources registered with kubelet, however long it is away. Each resource is a job of a
+// Retrier.
 
 #include <functional>
 #include <stop_token>
@@ -31,7 +31,7 @@ class Registrar {
                      request](const std::stop_token& stop) { return attempt_(request, stop); },
          .done = "registered " + request.resource + " with kubelet"});
   }
-  // Gives up on a resource that is no longer advertised.
+  // Stops for a resource that is no longer advertised.
   void forget(const std::string& resource) { retrier_.forget(resource); }
 
  private:

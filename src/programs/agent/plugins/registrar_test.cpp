@@ -13,7 +13,7 @@ namespace {
 
 constexpr Backoff kQuick{std::chrono::milliseconds(1), std::chrono::milliseconds(4)};
 
-// A kubelet that fails a number of times before it accepts.
+// A kubelet that fails several times before it accepts.
 class FakeKubelet {
  public:
   explicit FakeKubelet(int failures) : failures_(failures) {}
@@ -88,7 +88,7 @@ TEST(Registrar, ForgetsWhatIsNoLongerAdvertised) {
   ASSERT_TRUE(test::eventually([&] { return kubelet.attempts() > 2; }));
   registrar.forget("nvidia.com/gpu");
   registrar.request({"other", "other.sock"});
-  // Only "other" is tried from here on. Its attempts go on, which shows that the thread lives.
+  // From here on only "other" is tried. Its attempts show that the thread lives.
   const int before = kubelet.attempts();
   EXPECT_TRUE(test::eventually([&] { return kubelet.attempts() > before + 3; }));
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kServed = "kubelet offers what this agent offers";
 
-// How many ids the devices of another plugin's list have, at most.
+// Highest number of ids of a device in another plugin's list.
 int ids_per_device(const std::set<std::string>& ids) {
   std::map<std::string_view, int> counts;
   int most = 1;
@@ -27,7 +27,7 @@ int ids_per_device(const std::set<std::string>& ids) {
 
 ServingFollower::ServingFollower(Parts parts)
     : parts_(std::move(parts)), notices_([this](const NodeNotice& notice) {
-        // Why it is registered again is logged as what is wrong.
+        // A repeated registration is logged with its reason.
         if (notice.reason != cluster::reason::kRegisteredAgain) parts_.log.warn(notice.note);
         if (parts_.tell) parts_.tell(notice);
       }) {}
@@ -127,8 +127,8 @@ void ServingFollower::answered(const Result<cluster::AllocatableDevices>& answer
   look_at_ = now + (doubt_ || !problems_.empty() ? kSoon : kEach);
 }
 
-// Nothing is known then, and what was known before may not be so any more. It keeps nobody from
-// being ready: kubelet may be too old to tell, or its socket is not mounted.
+// Earlier knowledge may be outdated. The agent stays ready: kubelet may be too old to answer, or
+// its socket is not mounted.
 void ServingFollower::on_silence(const Error& error) {
   if (++silences_ < kSilences) return;
   problems_.clear();
@@ -187,7 +187,7 @@ bool ServingFollower::is_certain(const Standing& standing, TimePoint now) {
   return now - *standing.since >= kSoon && now - standing.registered >= kListed;
 }
 
-// The registrar tries, and logs why it does not work.
+// The registrar retries, and logs why.
 std::optional<ServingFollower::Problem> ServingFollower::await_registration(
     const std::string& resource, Standing& standing, TimePoint now) {
   if (!standing.unregistered) standing.unregistered = now;
@@ -209,7 +209,7 @@ void ServingFollower::settle(Standing& standing, TimePoint now) const {
   if (now - standing.good_since >= kCalm) standing.again.reset();
 }
 
-// Without --take-over another plugin keeps what it serves. But when kubelet asks us in spite of its
+// Without --take-over another plugin keeps what it serves. But if kubelet asks us in spite of its
 // list, the resource is ours.
 bool ServingFollower::mend(const std::string& resource, Standing& standing, TimePoint now) const {
   const bool is_ours_to_mend =

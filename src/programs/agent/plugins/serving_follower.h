@@ -1,8 +1,8 @@
 #pragma once
-// Sees to it that kubelet offers what this agent offers, and tells people when it does not. Kubelet
-// itself is asked (GetAllocatableResources): every ten seconds, after each registration, after each
-// refused Allocate, and every second while something is wrong or in doubt. What two answers a
-// second apart say is true, but for the moment after a registration.
+// Makes sure that kubelet offers what this agent offers, and reports when it does not. It asks
+// kubelet (GetAllocatableResources) every ten seconds, after each registration and each refused
+// Allocate, and every second while something is wrong or in doubt. Two equal answers a second apart
+// are believed, except just after a registration.
 //
 // - The condition TrancheServing is True only while kubelet offers exactly our healthy ids.
 // - A lost registration is renewed. What another plugin serves is taken back with --take-over, and
@@ -10,8 +10,8 @@
 //   resource from each other each second.
 // - Refusals and lost sockets are Events, bounded (NoticeLimiter).
 //
-// Used from the agent's loop. Asking kubelet is left to another thread: ask() has it asked, and the
-// answer comes by answered().
+// Used from the agent's loop. Another thread asks kubelet: ask() starts it, answered() gets the
+// answer.
 
 #include <functional>
 #include <map>
@@ -38,13 +38,13 @@ class ServingFollower final : public Follower {
  public:
   static constexpr std::chrono::seconds kEach{10};
   static constexpr std::chrono::seconds kSoon{1};
-  // Kubelet takes the list of a new registration within this.
+  // Time within which kubelet takes the list of a new registration.
   static constexpr std::chrono::seconds kListed{2};
-  // A resource may be without registration for so long before that is told.
+  // Longest time without registration before it is reported.
   static constexpr std::chrono::seconds kPatience{30};
-  // So many questions without an answer: whether we are served is not known.
+  // After this number of unanswered questions it is unknown whether we are served.
   static constexpr int kSilences = 3;
-  // After this time without trouble the back-off of registrations begins anew.
+  // Time without trouble after which the back-off of registrations starts again.
   static constexpr std::chrono::minutes kCalm{10};
 
   // What the follower needs of the device plugins (PluginFollower).
@@ -57,7 +57,7 @@ class ServingFollower final : public Follower {
   struct Parts {
     Plugins plugins;
     std::function<void()> ask;
-    std::function<void()> look_again;  // has an offer made anew, with other others()
+    std::function<void()> look_again;                    // has an offer made with the new others()
     std::function<void(const ConditionReport&)> report;  // may be empty
     NoticeLimiter::Tell tell;                            // may be empty
     bool take_over = false;
@@ -79,10 +79,10 @@ class ServingFollower final : public Follower {
 
  private:
   struct Standing {
-    Served served = Served::kOurs;   // as the last answer says
-    std::optional<TimePoint> since;  // the first of the answers in a row that say so
+    Served served = Served::kOurs;   // in the last answer
+    std::optional<TimePoint> since;  // first of the equal answers in a row
     TimePoint registered{};          // the last time
-    bool refused = false;            // kubelet asked us for what is not ours since it was ours
+    bool refused = false;            // kubelet asked us for something else since it was ours
     bool bad = false;
     std::optional<TimePoint> unregistered;  // since when
     TimePoint good_since{};
@@ -105,10 +105,10 @@ class ServingFollower final : public Follower {
                                TimePoint now);
   std::optional<Problem> await_registration(const std::string& resource, Standing& standing,
                                             TimePoint now);
-  // Whether what the last answer says may be acted upon.
+  // Whether the last answer may be acted upon.
   static bool is_certain(const Standing& standing, TimePoint now);
   void settle(Standing& standing, TimePoint now) const;
-  // Whether it is registered again.
+  // True: it is registered again.
   bool mend(const std::string& resource, Standing& standing, TimePoint now) const;
   void tell_mended(const std::string& resource, const Problem& problem, TimePoint now);
   Problem describe(const std::string& resource, const ServedResource& found,
@@ -125,11 +125,11 @@ class ServingFollower final : public Follower {
   std::map<std::string, int> others_;
   std::vector<std::string> rivals_;  // in the last answer
   std::vector<Problem> problems_;
-  bool doubt_ = false;  // the last answer may be a passing one
+  bool doubt_ = false;  // the last answer may be transient
   int silences_ = 0;
   bool asking_ = false;
   bool stale_ = false;                // the offer changed since kubelet was asked
-  std::optional<TimePoint> look_at_;  // empty: not before something happens
+  std::optional<TimePoint> look_at_;  // nullopt: not before the next event
 };
 
 class ServingInput final : public Input {

@@ -19,7 +19,7 @@ constexpr const char* kGpu = "nvidia.com/gpu";
 const std::set<std::string> kOurs = {"GPU-a::0", "GPU-a::1"};
 const std::set<std::string> kTheirs = {"GPU-a"};
 
-// One GPU in two, registered; kubelet's answers come from the test.
+// One registered GPU in two; the test gives kubelet's answers.
 class ServingFollowerTest : public testing::Test {
  protected:
   ServingFollowerTest() { open(false); }
@@ -49,7 +49,7 @@ class ServingFollowerTest : public testing::Test {
     const auto offer = std::make_shared<const offer::Offer>(offer::Offer{.resources = {resource}});
     EXPECT_TRUE(follower_->follow({state_, offer}));
   }
-  // Lets the time pass until kubelet is asked next, and answers.
+  // Passes the time until kubelet is asked next, and answers.
   void answer(const std::set<std::string>& ids, const std::string& resource = kGpu) {
     const int asked = asked_;
     while (asked_ == asked) {
@@ -148,7 +148,7 @@ TEST_F(ServingFollowerTest, WithTakeOverItIsRegisteredAgainWithBackOff) {
   answer(kTheirs);
   EXPECT_EQ(registered_, 1);
   EXPECT_THAT(condition_->message, HasSubstr("registering again"));
-  // Somebody who takes it back each time: after 1, 2, 4, ... 60 s.
+  // Somebody takes it back each time: after 1, 2, 4, ... 60 s.
   for (int second = 0; second < 600; ++second) answer(kTheirs);
   EXPECT_LE(registered_, 16);
   EXPECT_GE(registered_, 14);

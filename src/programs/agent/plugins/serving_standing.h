@@ -1,5 +1,5 @@
 #pragma once
-// What kubelet offers in our place, as its last answer says.
+// What kubelet offers in our place, by its last answer.
 
 #include <map>
 #include <string>
@@ -7,8 +7,7 @@
 namespace tranche::agent {
 
 struct ServingStanding {
-  // The resources that another plugin serves, and how many ids it has for each device: 1 where its
-  // ids do not tell.
+  // The resources that another plugin serves, and its number of ids for each device: 1 if unknown.
   std::map<std::string, int> others;
   bool operator==(const ServingStanding&) const = default;
 };

@@ -46,7 +46,7 @@ void HeldNotices::say_what_is_in_force(const State& state) {
   if (said_.is_news("trouble", trouble)) log_.warn(trouble);
 }
 
-// An Event for each device that is newly withheld; the log has each change.
+// An Event for each newly withheld device; the log has each change.
 void HeldNotices::tell_held(const offer::Offer& offer) {
   std::vector<std::string> fresh;
   for (const auto& device : offer.held) {

@@ -1,7 +1,7 @@
 #pragma once
-// Reports which devices are withheld for which Pods, as a follower: in the log, as Events on the
-// Node, and as the condition TrancheDevicesFree. A device is reported once kubelet has named its
-// holder, so nothing is reported about Pods that had gone before.
+// Reports which devices are withheld for which Pods: in the log, as Events on the Node, and as the
+// condition TrancheDevicesFree. A device is reported once kubelet has named its holder, so nothing
+// is reported about Pods that are gone.
 
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@ namespace tranche::agent {
 
 class HeldNotices final : public Follower {
  public:
-  // Each may be empty: then there is no cluster. `log` outlives it.
+  // Each may be empty, without a cluster.
   using Tell = std::function<void(const NodeNotice&)>;
   using Report = std::function<void(const ConditionReport&)>;
   HeldNotices(Tell tell, Report report, const Log& log)
@@ -34,7 +34,7 @@ class HeldNotices final : public Follower {
   Report report_;
   const Log& log_;
   SaidOnce said_;
-  std::map<std::string, std::string> told_;  // by device: the text told last
+  std::map<std::string, std::string> told_;  // by device: the last text
 };
 
 // The condition for what the offer withholds.

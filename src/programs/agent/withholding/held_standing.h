@@ -1,6 +1,6 @@
 #pragma once
-// What running containers hold that does not go together with what would be offered now, as
-// WithholdingInput found it last.
+// What running containers hold that conflicts with the wished offer, as WithholdingInput found it
+// last.
 
 #include <map>
 #include <string>
@@ -13,11 +13,11 @@ namespace tranche::agent {
 
 struct HeldStanding {
   std::vector<holdings::Holding> at_odds;  // empty: nothing is withheld (offer/withholding.h)
-  // Held tranches that the offer has no more, by resource (ResourceOffer::beyond).
+  // Held tranches that the offer no longer has, by resource (ResourceOffer::beyond).
   std::map<config::ResourceName, std::vector<int>> beyond;
-  // Kubelet was asked who holds it, and whether it is still held, or could not be asked.
+  // Kubelet was asked about all of it, or could not be.
   bool asked = false;
-  std::string trouble;  // why nothing is withheld at all; empty: it is where need be
+  std::string trouble;  // why nothing is withheld at all; empty: nothing prevents it
   bool operator==(const HeldStanding&) const = default;
 };
 

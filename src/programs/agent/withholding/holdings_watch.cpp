@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kQuickest{100};
 constexpr std::chrono::seconds kSlowestRenewal{30};
-// After this many turns without a clear answer it is reported all the same what is withheld.
+// After this many turns without a clear answer withheld devices are reported all the same.
 constexpr int kLongestAsking = 5;
 
 }  // namespace
@@ -62,7 +62,7 @@ void HoldingsWatch::run(const std::stop_token& stop) {
   }
 }
 
-// Called under mutex_.
+// Only under mutex_.
 std::chrono::milliseconds HoldingsWatch::pause() {
   return wanted_.empty() ? parts_.interval : quick_.next();
 }
@@ -89,14 +89,14 @@ void HoldingsWatch::apply_others(bool counts) {
     applied_ = std::move(last);
     parts_.book.apply(*applied_);
   }
-  // Answers that others entered count, too.
+  // Includes answers that others entered.
   const auto changes = parts_.book.take_changes();
   if (changes.came || (counts && changes.changed)) parts_.look_again();
 }
 
 // nullopt: kubelet does not answer.
 std::optional<Book::Changes> HoldingsWatch::ask() {
-  // Asked after the change, or the grant, for which it is asked.
+  // Must be asked after the change or the grant in question.
   auto answer = parts_.answers.get(HolderAnswers::kNow);
   if (!answer) {
     const auto why = answer.error().message();
@@ -114,7 +114,7 @@ std::optional<Book::Changes> HoldingsWatch::ask() {
   return parts_.book.take_changes();
 }
 
-// True: from now on it is reported what is withheld. `clear`: kubelet has named who holds it.
+// True: from now on what is withheld is reported. `clear`: kubelet has named the holders.
 bool HoldingsWatch::ends_asking(bool clear) {
   ++turns_;
   const std::scoped_lock lock(mutex_);
@@ -122,7 +122,7 @@ bool HoldingsWatch::ends_asking(bool clear) {
   return asked_ = true;
 }
 
-// More and more seldom, because what lists, checkpoint and Pods say may differ for long.
+// With increasing pauses, because lists, checkpoint and Pods may differ for long.
 void HoldingsWatch::renew() {
   const auto now = parts_.clock.now();
   if (now < renew_at_) return;

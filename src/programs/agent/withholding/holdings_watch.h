@@ -1,12 +1,10 @@
 #pragma once
-// Asks kubelet who holds what, on a thread of its own, and enters it in the book. It asks when
-// something is withheld, about once a second, so that it is handed out again as soon as its last
-// holder has gone; and after a grant until kubelet has named it. Else it does not ask, and enters
-// what others asked.
+// Asks kubelet who holds what, on its own thread, and enters it in the book: about once a second
+// while something is withheld, so that it is handed out as soon as its last holder has gone; and
+// after a grant until kubelet has named it. Otherwise it enters the answers to others' questions.
 //
-// Kubelet's checkpoint names containers that have gone until it is written again. Kubelet does that
-// after each list of devices, so the watch has the lists sent again where only the checkpoint names
-// a holder.
+// Kubelet's checkpoint names containers that have gone until kubelet writes it after the next list
+// of devices. So the watch has the lists sent again where only the checkpoint names a holder.
 
 #include <chrono>
 #include <condition_variable>
@@ -35,15 +33,15 @@ class HoldingsWatch {
     HolderAnswers& answers;
     const Clock& clock;
     const Log& log;
-    std::function<void()> look_again;        // has the agent make an offer anew; from any thread
-    std::function<void()> renew_checkpoint;  // has kubelet write its checkpoint anew; likewise
+    std::function<void()> look_again;        // has a new offer made; from any thread
+    std::function<void()> renew_checkpoint;  // has kubelet write its checkpoint; from any thread
     std::chrono::milliseconds interval = std::chrono::seconds(1);
   };
 
   explicit HoldingsWatch(Parts parts);
 
-  // What is withheld now, and for whom. `counts`: the offer counts on what is held, though nothing
-  // is withheld for it. True: kubelet has been asked about all that is withheld, or could not be.
+  // What is withheld now, and for whom. `counts`: the offer depends on what is held, though nothing
+  // is withheld for it. True: kubelet has been asked about all of it, or could not be.
   bool withheld_for(const std::vector<holdings::Holding>& held, bool counts = false);
 
  private:
@@ -63,14 +61,14 @@ class HoldingsWatch {
   std::condition_variable_any wake_;
   Keys wanted_;  // what is withheld for
   bool counts_ = false;
-  bool news_ = false;   // there is more in it than in the turn that began last
-  bool asked_ = false;  // kubelet has told of all of it, or does not
-  // The members below are of the thread.
+  bool news_ = false;   // wanted_ has grown since the last turn began
+  bool asked_ = false;  // kubelet has answered about all of it, or does not
+  // Only on the watch's thread, from here.
   HolderAnswers::Answer applied_;  // the last answer in the book; null: none
-  Backoff quick_;                  // between turns, from a change on
+  Backoff quick_;                  // between turns after a change
   Backoff renewing_;               // between two requests to write the checkpoint
   std::chrono::steady_clock::time_point renew_at_{};
-  bool was_unclear_ = false;  // Book::Changes::unclear of the turn before
+  bool was_unclear_ = false;  // in the previous turn
   int turns_ = 0;             // since the last news
   SaidOnce said_;
   std::jthread thread_;  // last: it uses the others

@@ -1,5 +1,5 @@
 #pragma once
-// What containers hold in another way than it is offered now.
+// What containers hold differently from the present offer.
 
 #include "agent/context/parts.h"
 

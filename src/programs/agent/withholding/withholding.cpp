@@ -28,15 +28,14 @@ WithholdingInput::WithholdingInput(Book& book, cluster::PodResources& pod_resour
 
 void WithholdingInput::look(const offer::Offer& wished, State& state) {
   HeldStanding standing;
-  // In mode `dra` all that is held is held otherwise than it is given out now.
+  // In mode `dra` all that is held conflicts with what is given out now.
   const bool claims = state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra;
   const bool wanted = claims || state.config.tranche.on_change == config::OnChange::kWithhold;
   const bool possible = pod_resources_.is_there();
   standing.trouble = wanted && !possible ? kNotMounted : "";
   const bool changed = book_.follow(wished, *state.machine, wanted && possible);
   if (wanted && (possible || claims)) {
-    // Kubelet's own record names containers that no grant of ours is known of. It is a small file
-    // of this machine.
+    // Kubelet's checkpoint, a small local file, names containers without a known grant.
     if (changed && possible) {
       if (const auto remembered = pod_resources_.remembered()) book_.learn(*remembered);
     }
@@ -51,8 +50,8 @@ void WithholdingInput::look(const offer::Offer& wished, State& state) {
   state.set(std::move(standing));
 }
 
-// Limits of containers follow the offer as long as it has their tranches. Those of the others stay
-// as they are now. Of one that cannot be read, they count as they were granted.
+// Limits of containers follow the offer as long as it has their tranches; others keep theirs. An
+// unreadable one counts as granted.
 void WithholdingInput::add_parts(const offer::Offer& wished,
                                  std::vector<holdings::Holding>& held) const {
   for (auto& one : held) {

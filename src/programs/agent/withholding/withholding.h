@@ -1,6 +1,6 @@
 #pragma once
-// A device that containers hold in another way than it is offered now is not handed out until they
-// have gone (offer/withholding.h): the agent's input and stage for it.
+// A device that containers hold differently from the present offer is not handed out until they
+// have gone (offer/withholding.h): input and stage.
 
 #include <functional>
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace tranche::agent {
 
-// Finds what is held otherwise than the wished offer would give it.
+// Finds what conflicts with the wished offer.
 class WithholdingInput final : public Input {
  public:
-  // The part of a holding's device that its tenant has now; nullopt: it is not limited.
+  // The part of a holding's device that its tenant has now; nullopt: not limited.
   using Part = std::function<Result<std::optional<DeviceLimits>>(const holdings::Holding& holding)>;
-  // The references outlive it. `part` reads a small file; it may be empty.
+  // `part` reads a small file; it may be empty.
   WithholdingInput(Book& book, cluster::PodResources& pod_resources, HoldingsWatch::Parts watch,
                    Part part);
 
@@ -33,7 +33,6 @@ class WithholdingInput final : public Input {
   HoldingsWatch watch_;
 };
 
-// Withholds it.
 offer::Offer withhold_what_is_held(const State& state, offer::Offer offer);
 
 }  // namespace tranche::agent

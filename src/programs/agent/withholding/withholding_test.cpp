@@ -14,7 +14,7 @@ namespace {
 
 using test::gpu_uuid;
 
-// One GPU of 1000 MiB, of which a container was granted half under another name.
+// One GPU of 1000 MiB, half of which a container was granted under another name.
 class WithholdingInputTest : public testing::Test {
  protected:
   WithholdingInputTest() {
@@ -30,7 +30,7 @@ class WithholdingInputTest : public testing::Test {
     EXPECT_TRUE(book_.reserve(half));
     book_.commit(half);
   }
-  // How many tranches are withheld of so many.
+  // How many of `replicas` tranches are withheld.
   std::size_t follow(int replicas, config::ResourceName name = {"nvidia.com/gpu"}) {
     config::ReplicatedResource entry;
     entry.name = {"nvidia.com/gpu"};
