@@ -14,7 +14,7 @@
 namespace tranche::agent {
 namespace {
 
-// Stands for "never": longer than any machine runs, and short enough to be added to a time.
+// "Never": longer than any machine runs, and short enough to be added to a time.
 constexpr std::chrono::hours kNever{24 * 365 * 50};
 
 std::chrono::milliseconds quiet_time(const config::AgentOptions& options) {
@@ -54,7 +54,7 @@ Result<void> Agent::run(int signals) {
   return {};
 }
 
-// Ends this process, if another agent of this release takes over.
+// Ends this process if another agent of this release takes over.
 void Agent::hand_over() {
   if (!succession_.has_successor()) return;
   stop_watches();
@@ -92,7 +92,7 @@ Result<void> Agent::start() {
   }));
   on_reading(std::move(machine));
   start_watches();
-  // The source may have changed before it was watched.
+  // For changes before the source was watched.
   on_config_change();
   on_turn();
   return {};
@@ -181,8 +181,8 @@ void Agent::stop_watches() {
   hardware_.reset();
 }
 
-// As in NVIDIA's plugin, SIGHUP has everything read anew, forgets the errors seen so far, and
-// serves and registers every resource anew.
+// As in NVIDIA's plugin, SIGHUP re-reads everything, forgets earlier errors, and serves and
+// registers every resource again.
 void Agent::on_hangup() {
   ports_.log.info("SIGHUP: reading everything anew");
   health_.forget();
@@ -212,7 +212,7 @@ std::chrono::milliseconds Agent::longest_sleep() {
   const auto until = [&](const std::optional<TimePoint>& at) {
     if (!at) return;
     const auto now = ports_.clock.now();
-    // A time that is past may be too long ago for a difference.
+    // A past time may be too long ago for a difference.
     const auto left = *at > now ? std::chrono::ceil<milliseconds>(*at - now) : milliseconds(0);
     time = std::min(left, time);
   };
@@ -311,7 +311,7 @@ void Agent::take(gpu::Machine machine) {
   reconcile();
 }
 
-// Makes an offer of the state and has it followed.
+// Makes an offer of the state and has the followers act on it.
 void Agent::reconcile() {
   state_.config = config_.config();
   state_.config_revision = config_.revision();

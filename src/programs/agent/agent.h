@@ -1,13 +1,13 @@
 #pragma once
 // The node agent is one loop. It makes a new offer whenever configuration, hardware or health
-// changed, and has followers act on it: device plugins, CDI files, labels and so on.
+// change, and has followers act on it: device plugins, CDI files, labels and so on.
 //
 //     inputs (any thread) ──> State ──> stages: (State, Offer) -> Offer ──> followers, a list
 //
 // The loop runs on the thread that calls run() and never waits for hardware, kubelet or the API
-// server. HardwareWatch reads the hardware and XidWatch listens for XIDs, each on a thread of its
-// own. Followers do what may take long on threads of their own. After a first good reading no
-// hardware trouble ends the agent. The agent knows its parts only as a list (agent/followers.h).
+// server. HardwareWatch reads the hardware and XidWatch listens for XIDs, each on its own thread;
+// followers use threads of their own for what may take long. After a first good reading no hardware
+// trouble ends the agent. It knows its parts only as a list (agent/followers.h).
 
 #include <functional>
 #include <memory>
@@ -38,27 +38,26 @@ namespace tranche::agent {
 
 class Agent {
  public:
-  // All outlive the agent.
   struct Ports {
     gpu::Reader& reader;
     gpu::EventSource& events;
     const Clock& clock;
     const Log& log;
     Outside outside;
-    // The node lock, and what the agent before this one hands over. null: neither.
+    // The node lock, and the predecessor's handover. null: neither.
     NodeTurn* turn = nullptr;
-    // Both are empty without a cluster; then nothing is reported to one.
-    // Notified when the source or the Node may have changed.
+    // Empty without a cluster; then nothing is reported to one. Notified when the source or the
+    // Node may have changed.
     process::ChangeNotifier* notifier = nullptr;
     std::function<void(const ConfigReport&)> report = {};
-    Parts more = {};  // run behind the agent's own parts
+    Parts more = {};  // run after the agent's own parts
   };
   struct Settings {
     config::AgentOptions options;
     gpu::XidPolicy xid_policy;
   };
 
-  // `source` outlives the agent. `loaded`: what the first read() of `source` returned.
+  // `loaded`: what the first read() of `source` returned.
   Agent(Ports ports, Settings settings, ConfigSource& source, config::Loaded loaded);
   ~Agent();
   Agent(const Agent&) = delete;
@@ -99,7 +98,7 @@ class Agent {
   MigProfiles mig_profiles_;
   std::vector<gpu::GpuUuid> deaf_;  // GPUs whose XIDs cannot be received
   State state_;
-  std::optional<ConfigReport> config_report_;  // what became of the configuration last
+  std::optional<ConfigReport> config_report_;  // for the last configuration
   SaidOnce said_;
 
   AgentStatus status_;

@@ -114,7 +114,7 @@ class AgentTest : public testing::Test {
     signal(SIGTERM);
     thread_.join();
   }
-  // What an agent that ends hands to the one of `turn`; the connection to it.
+  // An ending agent's handover to the one of `turn`; returns the connection to it.
   Descriptor hand_over(const std::vector<process::NamedDescriptor>& held, NodeTurn& turn) {
     EXPECT_TRUE(fs_.make_directories(options_.state_dir));
     const auto socket = std::filesystem::path(options_.state_dir) / kHandoverSocket;
@@ -152,7 +152,7 @@ class AgentTest : public testing::Test {
   std::vector<std::string> registered_;
   std::vector<NodeNotice> told_;
   std::vector<ConfigReport> reported_;
-  Parts more_;  // behind the agent's own
+  Parts more_;  // after the agent's own
   NodeTurn* turn_ = nullptr;
   std::optional<FileSource> source_;
   std::unique_ptr<Agent> agent_;
@@ -160,7 +160,7 @@ class AgentTest : public testing::Test {
   std::jthread thread_;
 };
 
-// What a new room of the agent (MIG, DRA, metrics) is to it.
+// Stands for a new room of the agent (MIG, DRA, metrics).
 class TestFollower final : public Follower {
  public:
   struct Seen {
@@ -213,7 +213,7 @@ TEST_F(AgentTest, AdvertisesRegistersAndStops) {
   EXPECT_FALSE(std::filesystem::exists(plugins_dir() / "nvidia-gpu.sock.new"));
 }
 
-// Both agents hold kubelet's connection, and the one before reads it.
+// Both agents hold kubelet's connection, but only the predecessor reads it.
 TEST_F(AgentTest, WhatKubeletAsksTheAgentBeforeIsThatOnesWhileItLives) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -226,7 +226,6 @@ TEST_F(AgentTest, WhatKubeletAsksTheAgentBeforeIsThatOnesWhileItLives) {
   start();
   ASSERT_TRUE(says("registered nvidia.com/gpu"));
   ASSERT_EQ(::write(kubelet.get(), "x", 1), 1);
-  // A whole round of the loop.
   write_config(4);
   ASSERT_TRUE(says("advertising nvidia.com/gpu: 8 tranches"));
   EXPECT_THAT(registered(), ElementsAre("nvidia.com/gpu"));
@@ -302,7 +301,7 @@ TEST_F(AgentTest, AnMpsDaemonThatIsGoneIsToldOnceEachTime) {
   mark.reset();
   ASSERT_TRUE(says(test::gpu_uuid(0) + " is unhealthy"));
   ASSERT_TRUE(test::eventually([&] { return told() == 1; }));
-  // Something else that changes the offer while it is gone.
+  // Another change of the offer while it is gone.
   reader_.lose(test::gpu_uuid(1));
   signal(SIGHUP);
   ASSERT_TRUE(says("registered nvidia.com/gpu", 2));
@@ -363,7 +362,7 @@ TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
     return told_.size() == 1 && told_[0].warning && told_[0].reason == "ResourceWithheld" &&
            told_[0].note.starts_with("not advertising nvidia.com/gpu: its limits cannot be kept");
   }));
-  // The library is installed: the next reading of the hardware finds it.
+  // The next reading of the hardware finds the installed library.
   ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));
   EXPECT_TRUE(says("registered nvidia.com/gpu"));
   EXPECT_TRUE(says("limits strict: memory equal, compute equal"));
@@ -443,7 +442,7 @@ TEST_F(AgentTest, WhatIsToHaveTheRuntimesHookIsOnlyOfferedWithIt) {
   start();
   EXPECT_TRUE(says("not advertising nvidia.com/gpu: the runtime's hook cannot be given: "));
   EXPECT_TRUE(registered().empty());
-  // It is installed: the next reading of the hardware finds it.
+  // The next reading of the hardware finds it.
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
   EXPECT_TRUE(says("registered nvidia.com/gpu"));
   EXPECT_TRUE(fs_.exists(dir_.path() / "cdi/tranche.dev-limits.json"));
@@ -500,8 +499,8 @@ TEST_F(AgentTest, AFollowerNeedsNoChangeElsewhere) {
   EXPECT_TRUE(seen.has("finish"));
 }
 
-// A room of the test: its input sees whether a file is there, its stage withholds everything then,
-// and its follower, as everybody else, reads what was seen.
+// A room of the test: its input looks for a file, its stage withholds everything if there is one,
+// and its follower, like all others, reads the result.
 struct ClosedStanding {
   bool closed = false;
   bool operator==(const ClosedStanding&) const = default;

@@ -15,8 +15,8 @@ namespace {
 using namespace book_testing;  // NOLINT: the words of these tests
 using test::gpu_uuid;
 
-// kill -9 between any two steps of either wire: the next agent reads both stores, and what is in
-// one of them keeps the other wire off, what is in none does not.
+// kill -9 between any two steps of either wire: the next agent reads both stores. What is in one of
+// them blocks the other wire, and nothing else does.
 class BookCrashTest : public testing::Test {
  protected:
   enum class Step { kNothing, kReserved, kStored, kCommitted };

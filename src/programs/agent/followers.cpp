@@ -20,19 +20,19 @@
 namespace tranche::agent {
 namespace {
 
-// Inputs look and stages run in this order, and each may use what those before it have put into the
+// Inputs and stages run in this order, and each may use what those before it have put into the
 // State or the offer. So do the followers of one phase.
 constexpr Parts (*kRooms[])(const AgentContext&) = {
     config_parts,       // whether the node gives out its GPUs by the device plugin or by claims
     plugins_parts,      // CDI files, device plugins, whether kubelet offers what they offer
     limits_parts,       // limits of containers
     mps_parts,          // MPS control daemons
-    withholding_parts,  // what containers hold in another way than it is offered now
+    withholding_parts,  // what containers hold differently from the present offer
     dra_parts,          // the DRA driver
     mig_parts,          // changes of the MIG layout
     health_parts,       // unhealthy GPUs
     gpunode_parts,      // the node's GPUNode
-    notices_parts,      // what people are told of the offer
+    notices_parts,      // reports about the offer
     labels_parts,       // feature labels
 };
 

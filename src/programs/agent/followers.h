@@ -1,7 +1,7 @@
 #pragma once
-// The parts of the agent: the inputs that look at the node, the stages that make an offer, and the
-// followers that act on it, each made by its room. A new part of the agent is a folder of its own
-// and a line in the list of followers.cpp.
+// The parts of the agent: inputs that look at the node, stages that make an offer, and followers
+// that act on it, each made by its room. A new part is a folder of its own and a line in the list
+// of followers.cpp.
 
 #include <memory>
 #include <vector>
@@ -12,8 +12,7 @@ namespace tranche::agent {
 
 class Followers {
  public:
-  // Restores the grants before anything is registered. `more`: run behind the agent's own parts.
-  // What the context refers to outlives it.
+  // Restores the grants before anything is registered. `more`: run after the agent's own parts.
   explicit Followers(AgentContext context, Parts more = {});
   ~Followers();
 

@@ -1,6 +1,6 @@
 #pragma once
-// The MIG profiles that any GPU of this machine can have: NVIDIA's plugin prints a resource for
-// each with its configuration, and so does the agent.
+// The MIG profiles that any GPU of this machine can have. Like NVIDIA's plugin, the agent prints a
+// resource for each with its configuration.
 
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@ namespace tranche::agent {
 class MigProfiles {
  public:
   void note(const gpu::Machine& machine);
-  // The configuration as it is printed: with the profiles' resources where it has none of its own
-  // and the strategy is mixed.
+  // The configuration as printed: with the profiles' resources if it has none of its own and the
+  // strategy is mixed.
   std::string effective(const config::Loaded& loaded) const;
 
  private:

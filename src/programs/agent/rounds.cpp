@@ -11,7 +11,7 @@
 namespace tranche::agent {
 namespace {
 
-// Whether the follower keeps what it had after an error before it.
+// Whether the follower keeps what it had after an earlier follower's error.
 bool keeps(const Follower& follower) {
   return follower.phase() == Follower::Phase::kLog || follower.phase() == Follower::Phase::kHandOut;
 }
@@ -54,7 +54,7 @@ Result<void> Rounds::follow(const State& state, offer::Offer offer) {
   return {};
 }
 
-// In the log, and as an Event for `kubectl describe node`, unless the same was said last.
+// In the log, and as an Event for `kubectl describe node`, unless it repeats the last one.
 void Rounds::complain(const Error& error) {
   if (!said_.is_news("offer", error.what)) return;
   log_.error(fmt::format("{}; {}", error.message(),

@@ -1,7 +1,6 @@
 #pragma once
-// The rounds of the agent: makes an offer of the State by inputs and stages, and has the followers
-// act on it. What could not be followed is tried again with the next round. Used by the agent's
-// loop.
+// The agent's rounds: makes an offer from the State by inputs and stages, and has the followers act
+// on it. What failed is repeated with the next round. Used by the agent's loop.
 
 #include <chrono>
 #include <functional>
@@ -22,12 +21,12 @@ class Rounds {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // `tell`: records an Event of the Node; empty: there is no cluster. The references outlive it.
+  // `tell`: records an Event of the Node; empty: there is no cluster.
   Rounds(Followers& followers, std::function<void(const NodeNotice&)> tell, const Clock& clock,
          const Log& log)
       : followers_(followers), tell_(std::move(tell)), clock_(clock), log_(log) {}
 
-  // Inputs look, and what they see is put into `state`, whose machine is set.
+  // Runs the inputs, which fill `state`, whose machine is set.
   void run(State& state);
   // The next round is followed even if nothing has changed.
   void follow_anew() { anew_ = true; }
@@ -36,11 +35,11 @@ class Rounds {
 
   // Why the agent is not ready; empty: it is.
   std::string trouble(const State& state) const;
-  // What of the configuration cannot be kept here, and why; empty: it is followed whole.
+  // What of the configuration cannot be kept here, and why; empty: nothing.
   std::string in_part() const;
-  // The same for people, behind why the agent is ready; empty: nothing.
+  // The same for people, appended to why the agent is ready; empty: nothing.
   std::string in_part_remark() const;
-  // What the followers remark, each behind "; ".
+  // The followers' remarks, each after "; ".
   std::string remarks() const;
 
  private:

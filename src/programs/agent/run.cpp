@@ -44,8 +44,8 @@ Result<void> check_machine(const config::Config& config, const config::AgentOpti
   return config::validate_on_machine(config, {.nvml_loadable = loadable});
 }
 
-// Where feature labels go. A wish for NodeFeature objects (useNodeFeatureAPI) counts only where no
-// flag says otherwise. `config` is the first configuration; a later one does not move the labels.
+// Where feature labels go. NodeFeature objects (useNodeFeatureAPI) only if no flag says otherwise.
+// `config` is the first configuration; a later one does not move the labels.
 config::LabelOutput label_output(const config::AgentOptions& options,
                                  const config::Config& config) {
   if (options.labels == config::LabelsMode::kOff) return config::LabelOutput::kFile;
@@ -54,8 +54,7 @@ config::LabelOutput label_output(const config::AgentOptions& options,
                                            : config::LabelOutput::kFile;
 }
 
-// Null where no option needs a cluster, or where only useNodeFeatureAPI asks for one and there is
-// none.
+// Null if no option needs a cluster, or if only useNodeFeatureAPI asks for one and there is none.
 Result<std::unique_ptr<ClusterNode>> open_cluster(const config::Sources& sources,
                                                   const config::AgentOptions& options,
                                                   const config::Config& config, const Clock& clock,
@@ -69,8 +68,8 @@ Result<std::unique_ptr<ClusterNode>> open_cluster(const config::Sources& sources
   return nullptr;
 }
 
-// Waits until this agent serves the node. `cluster`: null where there is none. `can_serve`: empty
-// where it always can.
+// Waits until this agent serves the node. `cluster`: null if there is none. `can_serve`: empty if
+// it always can.
 NodeTurn await_node(const config::AgentOptions& options, ClusterNode* cluster, AgentStatus& status,
                     int signals, const Clock& clock, const Log& log,
                     std::function<Result<void>()> can_serve = {}) {
@@ -89,8 +88,7 @@ NodeTurn await_node(const config::AgentOptions& options, ClusterNode* cluster, A
   return await_turn(turn, status, clock, log);
 }
 
-// The Pods of this node, where a part of the agent reads them; the chart gives the permission with
-// it.
+// The Pods of this node, if a part of the agent reads them; the chart gives the permission with it.
 std::unique_ptr<PodsOfNode> open_pods(const config::AgentOptions& options, ClusterNode* cluster,
                                       const Log& log) {
   const bool read =
@@ -99,7 +97,7 @@ std::unique_ptr<PodsOfNode> open_pods(const config::AgentOptions& options, Clust
   return std::make_unique<PodsOfNode>(cluster->objects(), options.node_name, log);
 }
 
-// "shop/train"; "": not known.
+// "shop/train"; "": unknown.
 std::string pod_name(PodsOfNode& pods, const host::PodProcess& process) {
   const auto all = pods.all();
   if (!all) return {};
@@ -107,13 +105,13 @@ std::string pod_name(PodsOfNode& pods, const host::PodProcess& process) {
   return pod == all->end() ? "" : fmt::format("{}/{}", pod->ns, pod->name);
 }
 
-// What makes and removes MIG instances; null: nothing does.
+// Makes and removes MIG instances; null: nothing does.
 std::unique_ptr<MigHardware> open_mig_hardware(const std::shared_ptr<nvml::Connection>& connection,
                                                const config::Sources& sources,
                                                const config::AgentOptions& options,
                                                PodsOfNode* pods) {
   if (pods == nullptr || (!options.mig_manager && !options.dra_dynamic_mig)) return nullptr;
-  pods->all();  // they are known by the time that somebody asks for a name
+  pods->all();  // known by the time that a name is needed
   return std::make_unique<MigHardware>(
       connection, MigHardware::Options{.environment = sources.environment,
                                        .host_root = options.host_root,
@@ -124,8 +122,8 @@ std::unique_ptr<MigHardware> open_mig_hardware(const std::shared_ptr<nvml::Conne
                                        }});
 }
 
-// What runs between signals: the agent, on a machine and a node that fit. `cluster`: null where
-// there is none.
+// What runs between signals: the agent, on a suitable machine and node. `cluster`: null if there is
+// none.
 struct Run {
   const config::Sources& sources;
   const config::AgentOptions& options;
@@ -219,7 +217,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   const auto cluster = ClusterNode::open(sources, options, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
-  // Before the configuration, because one that is refused is reported on the Node.
+  // Before the configuration, because a refused one is reported on the Node.
   SaidOnce said;
   auto turn = await_node(options, cluster->get(), *status, signals, clock, log,
                          [&] { return has_first_config(*(*cluster)->source(), said, log); });
@@ -259,8 +257,7 @@ int check(const config::AgentOptions& options) {
 }
 
 int run_agent(const config::Sources& sources) {
-  // gRPC would print lines of its own about errors that we handle and log, such as a missing
-  // socket.
+  // gRPC would print its own lines about errors that we handle and log, such as a missing socket.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   const auto options = config::load_agent_options(sources);
   if (!options) {

@@ -1,5 +1,5 @@
 #pragma once
-// Runs `tranche agent`, from its sources to its exit code. It alone builds the agent's adapters.
+// Runs `tranche agent`, from its sources to its exit code. Only it builds the agent's adapters.
 
 #include "config/flags/sources.h"
 

@@ -10,8 +10,8 @@
 namespace tranche::agent {
 namespace {
 
-// How long the next agent may take to read the hardware and to register. Kubelet ends a Pod's
-// containers after 30 s.
+// Time for the next agent to read the hardware and to register. Kubelet ends a Pod's containers
+// after 30 s.
 constexpr std::chrono::seconds kHandoverTime{20};
 constexpr std::chrono::milliseconds kLastCalls{1000};
 
@@ -63,8 +63,8 @@ bool Succession::has_successor() {
   return std::ranges::any_of(handovers_, has_one);
 }
 
-// Kubelet's connections are not closed: the next agent holds them too, and kubelet drops what
-// serves a resource when one of them ends.
+// Kubelet's connections stay open: the next agent holds them too, and kubelet drops what serves a
+// resource when one of them ends.
 bool Succession::hand_over(std::vector<process::NamedDescriptor> held) {
   const auto handover = std::ranges::find_if(handovers_, has_one);
   if (handover == handovers_.end()) return false;
@@ -74,7 +74,7 @@ bool Succession::hand_over(std::vector<process::NamedDescriptor> held) {
   }
   const auto successor = (*handover)->give(held);
   if (!successor || !process::wait_until_serving(*successor, kHandoverTime)) return false;
-  // Kubelet may have chosen this agent for a call before it took the other one's registration.
+  // Kubelet may have chosen this agent for a call before it accepted the other one's registration.
   pollfd other{.fd = successor->get(), .events = POLLIN, .revents = 0};
   ::poll(&other, 1, static_cast<int>(kLastCalls.count()));
   return true;

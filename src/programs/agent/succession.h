@@ -1,5 +1,5 @@
 #pragma once
-// How one agent takes over from another of its release, and hands over to the next
+// How an agent takes over from another of its release, and hands over to the next
 // (docs/decisions/0022-handing-over.md). Used by the agent's loop.
 
 #include <functional>
@@ -18,19 +18,19 @@ namespace tranche::agent {
 
 class Succession {
  public:
-  // `turn`: the node lock, and what the agent before this one hands over; null: neither. `release`:
-  // who may take over. The references outlive it.
+  // `turn`: the node lock, and the predecessor's handover; null: neither. `release`: who may take
+  // over.
   Succession(NodeTurn* turn, std::string release, const Log& log);
 
-  // What the agent before this one hands over; null: nobody does.
+  // The predecessor's handover; null: none.
   Inherited* inherited() { return inherited_ ? &*inherited_ : nullptr; }
-  // Calls `ended`, by `loop`, when that agent has ended. An error of it is logged.
+  // Calls `ended`, by `loop`, when the predecessor has ended. Its error is logged.
   Result<void> follow_predecessor(process::Loop& loop, std::function<Result<void>()> ended);
 
-  // From now on the next agent of this release connects while it waits for the lock.
+  // From now on the next agent of this release can connect while it waits for the lock.
   void listen(process::Loop& loop);
   bool has_successor();
-  // Hands over `held`, and the lock. True: the next agent serves.
+  // Hands over `held` and the lock. True: the next agent serves.
   bool hand_over(std::vector<process::NamedDescriptor> held);
 
  private:
@@ -38,7 +38,7 @@ class Succession {
   std::string release_;
   const Log& log_;
   std::optional<Inherited> inherited_;
-  // Beside each lock; empty: nobody can take over.
+  // Next to each lock; empty: nobody can take over.
   std::vector<std::unique_ptr<process::Handover>> handovers_;
 };
 

@@ -24,7 +24,7 @@ using Removed = Result<std::vector<std::string>>;
 
 constexpr std::size_t kLongestGrants = std::size_t{64} << 20U;
 
-// The configuration that was in force last, if it is known.
+// The configuration that was in force last, if known.
 Result<config::Loaded> last_config(config::Sources sources, const config::AgentOptions& options) {
   if (!options.config_file.empty() && !options.node_config) {
     const SystemClock clock;
@@ -57,7 +57,7 @@ Removed clear_cdi(const std::filesystem::path& folder) {
   return removed;
 }
 
-// Whether `name` is `file`, or a temporary file that base/fs.cpp makes for it.
+// Whether `name` is `file`, or a temporary file of it by base/fs.cpp.
 bool is_file_or_temporary(std::string_view name, std::string_view file) {
   if (name == file) return true;
   return name.size() == file.size() + 8 && name.starts_with('.') &&
@@ -72,7 +72,7 @@ bool is_state_file(std::string_view name) {
          is_file_or_temporary(name, "mode");
 }
 
-// Of agent/dra/claim_store.h, but for the records themselves.
+// A file of agent/dra/claim_store.h, other than a record.
 bool is_claims_file(std::string_view name) {
   return name == "lock" || name.ends_with(".damaged") || name.starts_with('.');
 }
@@ -106,12 +106,11 @@ bool is_held(const offer::Grant& grant, const Held& held) {
   });
 }
 
-// What containers that may still be started need on the host. The grants list it, and kubelet
-// replays the grants.
+// What containers that may be restarted need on the host: kubelet replays the grants.
 struct Granted {
   std::set<std::string> mounted;
   bool hook = false;        // the runtime's hook is needed
-  bool unreadable = false;  // there are grants that cannot be read
+  bool unreadable = false;  // some grants are unreadable
 };
 bool anybody_holds(const Held& held) {
   return !held || std::ranges::any_of(*held, [](const cluster::HeldDevices& holder) {
@@ -119,7 +118,7 @@ bool anybody_holds(const Held& held) {
   });
 }
 
-// An error: the stored grants cannot be read, so anything may be needed.
+// An error: the stored grants are unreadable, so anything may be needed.
 Result<Granted> granted_here(const std::filesystem::path& state, const Held& held) {
   Granted granted;
   const auto text = FsRoot().read(state / "grants" / "grants.jsonl", kLongestGrants);
@@ -145,15 +144,15 @@ bool is_mounted(const std::filesystem::path& path, const std::set<std::string>& 
   return mounted.contains(path.string()) || (first != mounted.end() && first->starts_with(below));
 }
 
-// Removes the limits' tenants and libraries and the runtime's hook, except those that a grant
-// needs, because without them kubelet could not restart a container, and those that a living
-// container has mounted. True: nothing is left.
+// Removes the limits' tenants and libraries and the runtime's hook, except what a grant needs
+// (kubelet could not restart its container) and what a living container has mounted. True: nothing
+// is left.
 Result<bool> clear_limits(const std::filesystem::path& state, const std::filesystem::path& cdi_root,
                           const Held& held, const Mounted& in_use,
                           std::vector<std::string>& removed) {
   const FsRoot fs;
   ASSIGN_OR_RETURN(const auto granted, granted_here(state, held));
-  // A container may have been granted anything by what cannot be read.
+  // An unreadable grant may need anything.
   const bool unknown =
       (granted.unreadable || fs.exists(state / "grants" / "rejected.jsonl")) && anybody_holds(held);
   bool all = !granted.hook && !unknown;
@@ -189,8 +188,8 @@ Result<bool> clear_limits(const std::filesystem::path& state, const std::filesys
   return all;
 }
 
-// The records of claims stay while there are any, with what their containers need: kubelet ends
-// such a Pod only when a driver of this name has undone its claim.
+// Records of claims stay while there are any, with what their containers need: kubelet ends such a
+// Pod only when a driver of this name has undone its claim.
 Result<void> clear_claims(const std::filesystem::path& folder, std::vector<std::string>& removed) {
   const FsRoot fs;
   if (!fs.is_directory(folder)) return {};
@@ -202,24 +201,23 @@ Result<void> clear_claims(const std::filesystem::path& folder, std::vector<std::
   return {};
 }
 
-// The lock file stays: this process holds it, and removes it when it ends.
+// The lock file stays: this process removes it when it ends.
 Removed clear_state(const std::filesystem::path& folder, const std::filesystem::path& cdi_root,
                     const Held& held, const Mounted& in_use) {
   std::vector<std::string> removed;
   ASSIGN_OR_RETURN(const bool all, clear_limits(folder, cdi_root, held, in_use, removed));
   const auto grants = folder / "grants";
-  // The grants stay as long as anything is mounted, because the next agent or cleanup must know
-  // that.
+  // While anything is mounted, the next agent or cleanup needs the grants.
   if (all) TRY(remove_files(grants, is_grants_file, removed));
-  std::error_code not_empty;  // files that are not ours may be left
+  std::error_code not_empty;  // other files may be left
   std::filesystem::remove(grants, not_empty);
   TRY(clear_claims(folder / "claims", removed));
   TRY(remove_files(folder, is_state_file, removed));
   return removed;
 }
 
-// One round: makes the steps that are left and drops those that succeed. The last step waits for
-// the others.
+// One round: runs the remaining steps and drops those that succeed. The last step waits for the
+// others.
 class Round {
  public:
   Round(std::vector<CleanupStep>& steps, std::map<std::string, std::string>& complaints,

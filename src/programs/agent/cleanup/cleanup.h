@@ -1,10 +1,10 @@
 #pragma once
 // Removes what an agent left on its node: the feature file or the labels, the condition, CDI files,
 // grants and the rest of the state folder. It removes only what is ours, known by a mark, a field
-// manager, or the configuration that was in force. Running containers keep their GPUs: kubelet has
-// its own record of them.
+// manager, or the last configuration. Running containers keep their GPUs: kubelet has its own
+// record of them.
 //
-// Every step may be repeated at any time, and then finds nothing. It reports what it removed.
+// Every step is idempotent, and reports what it removed.
 
 #include <chrono>
 #include <filesystem>
@@ -34,11 +34,11 @@ struct CleanupPlan {
   std::filesystem::path state_dir;
   std::string node_name;
   std::string ns;
-  // What containers hold, by pod-resources and by kubelet's checkpoint; nullopt: one of them cannot
-  // be read, so any grant may be held.
+  // What containers hold, by pod-resources and kubelet's checkpoint; nullopt: one of them is
+  // unreadable, so any grant may be held.
   std::optional<std::vector<cluster::HeldDevices>> held;
-  // The tenants and libraries that living containers have mounted (mounted_names()); nullopt: it is
-  // not known, so any may be.
+  // Tenants and libraries that living containers have mounted (mounted_names()); nullopt: unknown,
+  // so any may be.
   std::optional<std::set<std::string>> mounted = std::set<std::string>();
 
   bool needs_api_server() const {
@@ -48,27 +48,27 @@ struct CleanupPlan {
   bool operator==(const CleanupPlan&) const = default;
 };
 
-// `sources`: the agent's flags and environment. If the configuration can no longer be read, that is
-// logged, and flags and environment decide.
+// `sources`: the agent's flags and environment, which decide if the configuration is no longer
+// readable; that is logged.
 CleanupPlan plan_cleanup(const config::Sources& sources, const config::AgentOptions& options,
                          const Log& log);
 
 struct CleanupStep {
   std::string what;  // "the feature file x": for messages
-  // Makes the step; returns what it removed, for people.
+  // Returns what was removed, for people.
   std::function<Result<std::vector<std::string>>(const std::stop_token&)> clear;
 };
 
-// `objects`: may be null if plan.needs_api_server() is false. `clock` and `objects` must outlive
-// the steps.
+// `objects`: null only if plan.needs_api_server() is false. `clock` and `objects` must outlive the
+// steps.
 std::vector<CleanupStep> cleanup_steps(const CleanupPlan& plan, cluster::Objects* objects,
                                        const Clock& clock);
 
 // Waits for the given time; false: a signal asked to stop.
 using CleanupWait = std::function<bool(std::chrono::milliseconds)>;
 
-// Makes the steps in order, and repeats those that failed after 1 s, 2 s and so on, up to 30 s. The
-// last step, the state folder, waits for the others because it holds what they need to know. A
+// Runs the steps in order, and repeats those that failed after 1 s, 2 s and so on, up to 30 s. The
+// last step, the state folder, waits for the others because it has what they need to know. A
 // failure is logged once until its text changes. False: a signal asked to stop. kTimeout at the
 // deadline, with what is left and why.
 Result<bool> clear_node(std::vector<CleanupStep> steps, const CleanupWait& wait,

@@ -49,8 +49,7 @@ Removed clear_node_labels(cluster::Objects& objects, const std::string& node,
   std::vector<std::string> removed;
   if (!object) return removed;
   ASSIGN_OR_RETURN(const auto before, cluster::parse_node(object->json));
-  // With the uid, apply fails if the Node was deleted meanwhile. Without it, apply would create a
-  // Node.
+  // With the uid, apply fails if the Node was deleted meanwhile. Otherwise it would create a Node.
   const json::Value none = {
       {"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", node}, {"uid", object->uid}}}};
   ASSIGN_OR_RETURN(
@@ -101,8 +100,8 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
     patch["status"]["conditions"].push_back({{"$patch", "delete"}, {"type", type}});
     found.push_back(fmt::format("condition {} of Node {}", type, node));
   }
-  // What the controller is asked for: a label and an annotation of one name each. It takes its
-  // cordon away when the label of a change goes.
+  // Requests to the controller: a label and an annotation of one name each. It removes its cordon
+  // when the label of a change goes.
   for (const auto* name : {cluster::kEvictRequestsAnnotation, cluster::kMigChangeAnnotation}) {
     if (!before.annotations.contains(name) && !before.labels.contains(name)) continue;
     patch["metadata"]["labels"][name] = nullptr;

@@ -27,14 +27,14 @@ constexpr const char* kUserAgent = "tranche-cleanup";
 constexpr std::array<std::string_view, 5> kOwnFlags = {"stay", "check", "daemonset", "patch",
                                                        "timeout"};
 
-// How a cleanup that stays answers --check: by its process, so that neither a file that outlives it
-// nor another release's cleanup is taken for it.
+// Name of a waiting cleanup that answers --check by its process, so that neither a stale file nor
+// another release's cleanup counts.
 constexpr const char* kWho = "cleanup";
 std::string of(const config::CleanupOptions& options) {
   return fmt::format("{} {}", options.state_dir, options.release);
 }
 
-// The sources that the agent would have got.
+// The sources that the agent would have.
 config::Sources agents_sources(config::Sources sources) {
   std::erase_if(sources.flags, [](const config::FlagValue& flag) {
     return std::ranges::find(kOwnFlags, flag.name) != kOwnFlags.end();
@@ -42,10 +42,10 @@ config::Sources agents_sources(config::Sources sources) {
   return sources;
 }
 
-// What kubelet knows of holders. A kubelet that has not heard of its Pods yet lists none of them:
-// then it forgets nobody that its checkpoint names. The checkpoint also names containers that have
-// just gone, and nobody has it written anew when the agent is gone. So a kubelet that lists the Pod
-// that this program runs in, `own_pod`, is believed alone.
+// Who holds devices, according to kubelet. A kubelet without its Pods yet lists none, but its
+// checkpoint still names them. The checkpoint also names containers that have just gone, and
+// without an agent kubelet does not write it. So only the list counts if it has `own_pod`, the Pod
+// of this program.
 std::optional<std::vector<cluster::HeldDevices>> held_here(kubelet::PodResourcesClient& kubelet,
                                                            const std::string& own_pod,
                                                            const Log& log) {
@@ -112,11 +112,11 @@ class Cleanup {
                                                  deadline_, clock_, log_));
     if (!done) return {};
     log_.info("this node is cleared");
-    // Now: a cleanup that is killed while it stays leaves the file.
+    // Now, because a cleanup that is killed while it waits leaves the file.
     TRY(claim.clear());
     if (stays()) TRY(stay());
-    // The lock files are removed while they are locked: an agent that starts now waits for them,
-    // and then makes them anew.
+    // The lock files are removed while locked: an agent that starts now waits for them, and then
+    // makes them again.
     return claim.remove();
   }
 

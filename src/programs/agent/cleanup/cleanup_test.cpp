@@ -45,7 +45,7 @@ class CleanupTest : public testing::Test {
   }
   bool there(const std::string& below) const { return fs_.exists(path(below)); }
   json node() { return json::parse(objects_.text(cluster::kNode, kNodeKey)); }
-  // Without waiting: at most `rounds` of them.
+  // Without waiting: at most `rounds` rounds.
   Result<bool> clear(int rounds = 1) {
     return clear_node(
         cleanup_steps(plan_, &objects_, clock_),
@@ -97,7 +97,7 @@ TEST_F(CleanupTest, FilesOfOursGoOthersStay) {
   EXPECT_EQ(log_.count("removed"), 3);
 }
 
-// So it does with CDI devices.
+// Kubelet replays CDI devices, too.
 TEST_F(CleanupTest, TheRuntimesHookStaysWithThoseThatHaveIt) {
   offer::GrantRecord held;
   held.grant.resource = {"nvidia.com/gpu"};
@@ -118,7 +118,7 @@ TEST_F(CleanupTest, TheRuntimesHookStaysWithThoseThatHaveIt) {
   EXPECT_TRUE(there("cdi/other.json"));
 }
 
-// Kubelet replays the mounts of containers that run.
+// Kubelet replays the mounts of running containers.
 TEST_F(CleanupTest, ClaimsStayWhileOneIsPrepared) {
   ASSERT_TRUE(fs_.make_directories(path("state/claims")));
   write("state/claims/lock");
@@ -196,7 +196,7 @@ TEST_F(CleanupTest, GrantsThatCannotBeReadMayMountAnything) {
   EXPECT_EQ(clear(), true);
   EXPECT_TRUE(there("state/lib/1"));
   EXPECT_TRUE(there("state/grants/grants.jsonl"));
-  // A folder in its place: the disk does not give it.
+  // A folder in its place makes it unreadable.
   ASSERT_TRUE(fs_.remove(path("state/grants/grants.jsonl")));
   ASSERT_TRUE(fs_.make_directories(path("state/grants/grants.jsonl")));
   plan_.held.emplace();
@@ -279,7 +279,7 @@ TEST_F(CleanupTest, WhatTheControllerWasAskedForIsTakenBack) {
 }
 
 TEST_F(CleanupTest, AChangeOfTheMigLayoutIsTakenBack) {
-  // The controller takes its cordon away when the label goes.
+  // The controller removes its cordon when the label goes.
   objects_.put(cluster::kNode, R"({"metadata": {"name": "n1", "labels": {"a": "b",
     "tranche.dev/mig-change": "open", "nvidia.com/mig.config": "x"}, "annotations": {
     "tranche.dev/mig-change": "{}", "tranche.dev/mig-drain": "{}",

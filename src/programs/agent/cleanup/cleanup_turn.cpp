@@ -10,8 +10,8 @@ Result<std::string> other_release(const NodeClaim& claim) {
   return !owner || *owner == claim.release() ? std::string() : "release " + *owner;
 }
 
-// Who else serves the node. An agent of this release claims the node before it serves, so one that
-// serves a node without a claim is no agent of this release.
+// Who else serves the node. This release's agent claims the node before it serves, so an agent on
+// an unclaimed node is not of this release.
 Result<std::string> other_server(const NodeClaim& claim) {
   ASSIGN_OR_RETURN(auto other, other_release(claim));
   if (!other.empty() || claim.release().empty()) return other;
@@ -30,7 +30,7 @@ Result<CleanupTurn> take_cleanup_turn(
                      server = other_server(claim);
                      return server && server->empty() && waiting(file);
                    }));
-  // Who had the lock until now may have claimed the node.
+  // The previous holder of the lock may have claimed the node.
   if (lock) server = other_release(claim);
   if (!server) return std::unexpected(server.error());
   if (!server->empty()) lock.reset();

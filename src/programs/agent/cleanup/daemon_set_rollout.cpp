@@ -20,8 +20,8 @@ constexpr const char* kRolloutRemedy =
     "look at the log of these Pods, then uninstall again; or helm uninstall --no-hooks and accept "
     "what stays on these nodes";
 
-// The annotation of objects that Helm installed. If a rendered chart was applied by hand, its hooks
-// were applied too, as ordinary objects. These must not clear nodes that are to serve.
+// On objects that Helm installed. If a rendered chart was applied by hand, its hooks were applied
+// too, as ordinary objects. These must not clear nodes that should serve.
 constexpr const char* kReleaseName = "meta.helm.sh/release-name";
 
 bool is_helms(const std::string& daemon_set) {
@@ -33,7 +33,7 @@ bool passes(Code code) {
   return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailedPrecondition;
 }
 
-// What is unfinished about a Pod; empty: nothing.
+// Why a Pod is not finished; empty: it is.
 std::string trouble(const cluster::Pod& pod, const cluster::DaemonSet& set) {
   const auto generation = pod.labels.find("pod-template-generation");
   if (pod.deleting) return "still ending";
@@ -107,9 +107,8 @@ class Rollout {
     return {.deadline = std::clamp<std::chrono::milliseconds>(left, kPoll, kPoll * 10)};
   }
 
-  // Whether an installation failed before any Pod of the DaemonSet ran: its template is the first
-  // one, and no Pod that there is has a container that was ever started. What cannot be read may
-  // have run.
+  // Whether an installation failed before any Pod of the DaemonSet ran: it has its first template,
+  // and no container of its Pods was ever started. What is unreadable may have run.
   bool never_ran(const std::string& daemon_set) {
     const auto set = cluster::parse_daemon_set(daemon_set);
     if (!set || set->template_generation != "1") return false;

@@ -20,10 +20,10 @@ struct DaemonSetRollout {
   std::chrono::nanoseconds timeout;
 };
 
-// Logs the progress whenever it changes. A DaemonSet that does not exist, that Helm did not
-// install, or of which no Pod has ever run (a failed installation), is not changed, and there is
-// nothing to wait for. kTimeout, with the nodes that did not finish; kUnavailable when `wait` was
-// told to stop. An error that cannot pass is returned at once; one that may pass is retried.
+// Logs changes of the progress. A DaemonSet that does not exist, that Helm did not install, or of
+// which no Pod has ever run (a failed installation), is not changed, and nothing is waited for.
+// kTimeout, with the unfinished nodes; kUnavailable when `wait` returned false. A permanent error
+// is returned at once; others are retried.
 Result<void> roll_out(cluster::Objects& objects, const DaemonSetRollout& rollout,
                       const CleanupWait& wait, const Clock& clock, const Log& log);
 

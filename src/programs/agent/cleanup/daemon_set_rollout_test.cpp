@@ -71,7 +71,7 @@ class DaemonSetRolloutTest : public testing::Test {
                          container.is_null() ? json::array() : json::array({container})}}}}
                      .dump());
   }
-  // `steps[i]` runs during wait number i. After `waits` waits the rollout is told to stop.
+  // `steps[i]` runs during wait number i. The rollout is stopped after `waits` waits.
   Result<void> roll_out(std::vector<std::function<void()>> steps = {}, std::size_t waits = 1000) {
     std::size_t waited = 0;
     return agent::roll_out(

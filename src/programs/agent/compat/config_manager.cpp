@@ -30,16 +30,16 @@
 namespace tranche::agent {
 namespace {
 
-// A file of labels to read instead of the API server, for machines without a cluster and for tests.
+// A file of labels instead of the API server, for machines without a cluster and for tests.
 constexpr const char* kLabelsVariable = "TRANCHE_NODE_LABELS_FILE";
 
-// Reads the node's labels. kUnavailable: they are not known yet.
+// Reads the node's labels. kUnavailable: not known yet.
 class NodeLabelSource {
  public:
   virtual ~NodeLabelSource() = default;
   virtual Result<std::map<std::string, std::string>> read() = 0;
   virtual std::vector<std::filesystem::path> watch_paths() const { return {}; }
-  // Nobody has answered, and nothing has failed.
+  // No answer and no failure so far.
   virtual bool is_silent() const { return false; }
 };
 
@@ -143,10 +143,10 @@ class ConfigManager {
   NodeLabelSource& labels_;
   const Log& log_;
   FsRoot fs_;
-  std::optional<std::string> applied_;  // content of the chosen file when it was applied last
+  std::optional<std::string> applied_;  // content of the applied file
 };
 
-// Waits for a signal, a change of files, or a notification, at most `time` milliseconds. False: a
+// Waits at most `time` milliseconds for a signal, a change of files, or a notification. False: a
 // signal asked to end.
 bool wait(int signals, Watch& watch, process::Mailbox& mailbox, int time) {
   do {
@@ -161,9 +161,8 @@ bool wait(int signals, Watch& watch, process::Mailbox& mailbox, int time) {
   return true;
 }
 
-// Applies the configuration until a signal asks to end; with `once`, until a configuration was
-// chosen or refused. A label that is not known yet is waited for: a choice without it would be
-// wrong.
+// Applies the configuration until a signal asks to end; with `once`, until one was chosen or
+// refused. Waits for an unknown label: a choice without it would be wrong.
 Result<void> follow(ConfigManager& manager, process::ChangeNotifier& notifier, bool once,
                     int signals, const Log& log) {
   constexpr int kSecond = 1000;

@@ -1,13 +1,13 @@
 #pragma once
-// Does what NVIDIA's config-manager does: keeps a link (--config-file-dst) pointing at the file of
+// Like NVIDIA's config-manager, keeps a link (--config-file-dst) to the file in
 // --config-file-srcdir that the node's label names, and signals the process that reads it.
 //
-// It differs from NVIDIA's where that one is wrong. It never applies the default before it knows
-// the label. A label that names no file keeps the configuration in force (NVIDIA's exits). The link
-// is replaced in one step. A changed content of the chosen file is signalled too.
+// It corrects NVIDIA's: the default is never applied before the label is known; a label without a
+// file keeps the configuration in force (NVIDIA's exits); the link is replaced atomically; changed
+// content of the chosen file is signalled, too.
 //
-// The label is read from the Node, or from TRANCHE_NODE_LABELS_FILE, a file of `key=value` lines,
-// if that is set.
+// The label comes from the Node or, if set, from TRANCHE_NODE_LABELS_FILE, a file of `key=value`
+// lines.
 
 #include "config/flags/sources.h"
 

@@ -28,7 +28,7 @@
 namespace tranche::agent {
 namespace {
 
-// Why there are no labels, after NVIDIA's chain of causes.
+// Why there are no labels, worded as NVIDIA's chain of causes.
 Error no_machine(Error error) {
   if (error.what.starts_with(nvml::kNoLibrary)) {
     return std::move(error).with_context(
@@ -40,7 +40,7 @@ Error no_machine(Error error) {
              : "error creating labeler: failed to initialize resource manager");
 }
 
-// A reader that has gone ends this program, as it ends every Go program. The signal alone does not:
+// A closed pipe ends this program, as every Go program. The signal alone does not:
 // process/signals.h.
 Result<void> print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
@@ -62,8 +62,8 @@ class FeatureDiscovery {
         source_(std::move(source)),
         log_(log) {}
 
-  // Reads the configuration again. Labels made afterwards carry a new timestamp. While somebody is
-  // writing the file, the one in force stays, and retry_after() says when to call this again.
+  // Reads the configuration again, with a new timestamp for the labels. While somebody is writing
+  // the file, the one in force stays, and retry_after() says when to call this again.
   Result<void> configure() {
     auto loaded = source_.read();
     if (loaded) return take(*std::move(loaded));
@@ -72,8 +72,7 @@ class FeatureDiscovery {
     return {};
   }
 
-  // The same for the first time: waits while somebody is writing the file. False: a signal asked to
-  // stop meanwhile.
+  // For the first time: waits while somebody is writing the file. False: a signal asked to stop.
   Result<bool> configure_first(int signals) {
     auto loaded = read_when_whole(source_, signals, log_);
     if (!loaded) return chain(loaded.error());
@@ -110,7 +109,7 @@ class FeatureDiscovery {
   const config::GfdFlags& gfd() const { return loaded_.config.flags.gfd; }
 
  private:
-  // A configuration that cannot be read, after NVIDIA's chain of causes.
+  // An unreadable configuration, worded as NVIDIA's chain of causes.
   std::unexpected<Error> chain(const Error& error) const {
     return fail(error.code, source_.startup_failure(error));
   }
@@ -132,8 +131,8 @@ class FeatureDiscovery {
   const config::Flags& flags() const { return loaded_.config.flags; }
   labels::FeatureFile file() const { return {FsRoot(), gfd().output_file}; }
 
-  // Labels go to a NodeFeature object if the configuration asks for one, else to the file. `tranche
-  // labels` on a machine without a cluster asks for none: there the default is the file.
+  // Labels go to a NodeFeature object if the configuration asks for one, else to the file, also for
+  // `tranche labels` on a machine without a cluster.
   Result<void> choose_place() {
     static constexpr const char* kFile = "or write a file with --use-node-feature-api=false";
     static constexpr const char* kFileInstead = "write a file with --use-node-feature-api=false";

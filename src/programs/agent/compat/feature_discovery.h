@@ -6,8 +6,8 @@
 
 namespace tranche::agent {
 
-// Runs until a signal, or once with --oneshot. Exit code 0, or 1 if the labels could not be made or
-// written the first time, or 2 for a setting that is wrong. After a first success it retries.
+// Runs until a signal, or once with --oneshot. Exit code 0; 1 if the labels could not be made or
+// written the first time; 2 for a wrong setting. After a first success it retries.
 int run_feature_discovery(const config::Sources& sources);
 
 }  // namespace tranche::agent

@@ -1,8 +1,7 @@
 #pragma once
 // This node as an object of a cluster: the API server, the Node kept up to date, and the
-// configuration that its label chooses. The outcome is reported in the Node's condition and by
-// Events. Wiring for the programs of a node: the agent and the supervisor of MPS. Built once, from
-// the flags.
+// configuration chosen by its label, whose outcome is reported in the Node's condition and by
+// Events. For the agent and the supervisor of MPS. Built once, from the flags.
 
 #include <memory>
 #include <optional>
@@ -19,7 +18,7 @@ namespace tranche::agent {
 
 class ClusterNode {
  public:
-  // The references outlive it. Errors: no or broken credentials; no node name.
+  // Errors: no or broken credentials; no node name.
   static Result<std::unique_ptr<ClusterNode>> open(const config::Sources& sources,
                                                    const config::AgentOptions& options,
                                                    const Clock& clock, const Log& log);

@@ -78,7 +78,7 @@ void ClusterSource::accepted() {
                     "server: {}; mount a writable folder at --state-dir",
                     stored.error().message()));
   }
-  stored_ = last_;  // even after a failure, so that it is logged once
+  stored_ = last_;  // also after a failure, so that it is logged once
 }
 
 Result<ConfigChoice> ClusterSource::choose() {
@@ -159,8 +159,8 @@ Result<ConfigChoice> ClusterSource::choose_from_folder() {
   return result;
 }
 
-// The configuration that was in force last. kUnavailable while the API server may still answer
-// soon, or if nothing was kept; `why` says what is missing.
+// The last configuration in force. kUnavailable while the API server may still answer soon, or if
+// nothing was kept; `why` says what is missing.
 Result<ConfigChoice> ClusterSource::remembered(Error why) {
   why.code = Code::kUnavailable;
   if (waits()) return std::unexpected(std::move(why));

@@ -6,12 +6,11 @@
 //     ConfigMap or folder ┴─> choose ─> text ─> load          kept on disk once it is in force
 //
 // Nothing is chosen before both have been read, so a node never serves the default's configuration
-// for a moment before the label's. If the API server is away at start, the configuration that was
-// in force last is used. If none was kept, read() fails with kUnavailable until the API server
-// answers.
+// for a moment before the label's. If the API server is away at start, the last configuration in
+// force is used. If none was kept, read() fails with kUnavailable until the API server answers.
 //
-// Besides its keys a ConfigMap may have annotations that the controller writes for a ClusterPolicy
-// (docs/configuration.md). They take precedence over the flags of the same meaning.
+// The controller may add annotations for a ClusterPolicy to a ConfigMap (docs/configuration.md).
+// They take precedence over the flags of the same meaning.
 
 #include <chrono>
 #include <optional>
@@ -37,14 +36,14 @@ class ClusterSource final : public ConfigSource {
     config::NodeConfigOptions choice;
     std::string folder;  // the mounted folder, if choice.map_name is empty
     std::filesystem::path state_dir;
-    // How long a start waits for a silent API server before it says so, and uses the kept
+    // How long a start waits for a silent API server before it logs that and uses the kept
     // configuration.
     std::chrono::milliseconds patience = kPatience;
     Backoff backoff = {};
   };
 
-  // `sources`: flags and environment. The references outlive it. `changed` is notified when the
-  // ConfigMap changes; NodeView notifies it of the label.
+  // `sources`: flags and environment. `changed` is notified when the ConfigMap changes; NodeView
+  // notifies it of the label.
   ClusterSource(config::Sources sources, Options options, cluster::Objects& objects,
                 const NodeView& node, process::ChangeNotifier& changed, const Clock& clock,
                 const Log& log);
@@ -78,10 +77,10 @@ class ClusterSource final : public ConfigSource {
   FsRoot fs_;
   config::SettledReader reader_;  // of the mounted folder
   std::chrono::steady_clock::time_point started_;
-  ConfigChoice last_;                   // what read() returned last
-  std::optional<ConfigChoice> stored_;  // what is on disk
+  ConfigChoice last_;                   // returned by read() last
+  std::optional<ConfigChoice> stored_;  // on disk
   SaidOnce said_;
-  std::optional<std::string> label_;  // the last one seen; kept when the Node is deleted
+  std::optional<std::string> label_;  // last seen; kept when the Node is deleted
   std::optional<cluster::WatchCache> maps_;
 };
 

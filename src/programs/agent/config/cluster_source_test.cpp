@@ -47,7 +47,7 @@ class ClusterSourceTest : public testing::Test {
     node_.emplace(objects_, "n1", notifier_, log_.log(), kQuick);
     source_.emplace(config::Sources(), options_, objects_, *node_, notifier_, clock_, log_.log());
   }
-  // The replicas that read() gives in the end; 0 for no sharing.
+  // The replicas that read() gives in the end; 0: no sharing.
   bool gives(int replicas) {
     return test::eventually([&] {
       const auto loaded = source_->read();
@@ -64,7 +64,7 @@ class ClusterSourceTest : public testing::Test {
     });
   }
 
-  std::string last_;  // what fails() saw
+  std::string last_;  // seen by fails()
   test::TempDir dir_;
   test::FakeObjects objects_;
   test::FakeClock clock_;
@@ -93,7 +93,7 @@ TEST_F(ClusterSourceTest, TheLabelChooses) {
   EXPECT_TRUE(gives(9));
 }
 
-// The origin is what the Node's condition says, and a change of that is an Event.
+// The Node's condition has the origin, and a change of it is an Event.
 TEST_F(ClusterSourceTest, ChangedContentUnderTheSameKeyHasAnotherOrigin) {
   put_map({{"t4", sharing(3)}});
   label("t4");
@@ -222,8 +222,7 @@ TEST_F(ClusterSourceTest, ASilentApiServerIsWaitedForAMoment) {
   objects_.refuse("list", cluster::kNode, {Code::kUnavailable, "away"});
   options_.backoff = {std::chrono::hours(1), std::chrono::hours(1)};
   open();
-  // Once patience is over, the kept configuration is used, whether or not the request has failed
-  // yet.
+  // After the patience the kept configuration is used, even if the request has not failed yet.
   clock_.advance(std::chrono::seconds(5));
   EXPECT_TRUE(gives(4));
 }

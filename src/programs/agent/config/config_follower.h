@@ -1,7 +1,6 @@
 #pragma once
 // The configuration in force, and how it follows its source. A refused configuration changes
-// nothing and is reported once. One that takes effect is announced. Used by one thread, a program's
-// loop.
+// nothing and is reported once; a new one is announced. Used by one thread, a program's loop.
 
 #include <chrono>
 #include <functional>
@@ -19,22 +18,22 @@ namespace tranche::agent {
 class ConfigFollower {
  public:
   struct Options {
-    // Checks whether a new configuration can be obeyed here. It is refused with the error.
+    // Checks whether a new configuration can be followed here; an error refuses it.
     std::function<Result<void>(const config::Config&)> check = {};
-    // Reports to the cluster what became of a configuration.
+    // Reports the outcome of a configuration to the cluster.
     std::function<void(const ConfigReport&)> report = {};
-    // The text of the effective configuration; empty: what was loaded.
+    // The text of the effective configuration; empty: as loaded.
     std::function<std::string(const config::Loaded&)> effective = {};
     // Another log line about a configuration that takes effect; empty: none.
     std::function<std::string(const config::Config&)> describe = {};
   };
 
-  // `source` and `log` outlive it. `first`: what the first read() of `source` returned.
+  // `first`: what the first read() of `source` returned.
   ConfigFollower(ConfigSource& source, config::Loaded first, Options options, const Log& log);
 
   // Reads the source. True: another configuration is in force now.
   bool look();
-  // When to look again though nothing tells of a change; nullopt: not at all.
+  // When to look again without a notification; nullopt: never.
   std::optional<std::chrono::milliseconds> look_again() const { return source_.retry_after(); }
   // Logs which configuration is in force.
   void announce() const;

@@ -1,5 +1,5 @@
 #pragma once
-// Keeps the configuration that was in force last on disk, for a start without an API server: <state
+// Keeps the last configuration in force on disk, for a start without an API server: <state
 // dir>/config.json, config-choice/v1 (docs/schemas/config-choice-v1.schema.json). It has a
 // checksum; a torn or edited file is not used.
 
@@ -13,10 +13,10 @@
 namespace tranche::agent {
 
 struct ConfigChoice {
-  std::string origin;                            // where the configuration came from, for people
+  std::string origin;                            // for people
   std::optional<std::string> text;               // nullopt: the empty configuration
   std::string name;                              // its name in messages
-  std::optional<std::string> mig_strategy = {};  // the MIG strategy that a ClusterPolicy asks for
+  std::optional<std::string> mig_strategy = {};  // wanted by a ClusterPolicy
   bool operator==(const ConfigChoice&) const = default;
 };
 

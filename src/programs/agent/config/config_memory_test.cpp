@@ -27,7 +27,7 @@ TEST(ConfigMemory, GivesBackWhatWasKept) {
   EXPECT_EQ(*memory.load(), empty);
 }
 
-// A power cut right behind it leaves this configuration or the one before, and never half of one.
+// A power cut right after it leaves this configuration or the one before, whole.
 TEST(ConfigMemory, WhatIsKeptIsOnTheDisk) {
   const test::TempDir dir;
   test::synced.clear();

@@ -1,7 +1,6 @@
 #pragma once
-// Where the agent's configuration comes from. The source reads it, merges it with the flags and the
-// environment that the process was started with, and parses it. Used from one thread, the agent's
-// loop.
+// Where the agent's configuration comes from. The source reads it, merges it with the process's
+// flags and environment, and parses it. Used by the agent's loop.
 
 #include <chrono>
 #include <filesystem>
@@ -19,31 +18,31 @@
 
 namespace tranche::agent {
 
-// A word for the content of a configuration, for people who compare two messages: another content,
-// another word. "content 1a2b3c4d".
+// A word that differs for different content, so that people can compare messages: "content
+// 1a2b3c4d".
 std::string content_word(std::string_view text);
 
 class ConfigSource {
  public:
   virtual ~ConfigSource() = default;
 
-  // kUnavailable: the configuration cannot be known now, and the one in force must stay. If
-  // retry_after() then gives a time, nothing else will tell when it can.
-  // kAlreadyExists: another program is to serve this node, so an agent that starts must not.
+  // kUnavailable: the configuration is unknown now, and the one in force must stay. If
+  // retry_after() then gives a time, nothing will notify. kAlreadyExists: another program should
+  // serve this node, so an agent that starts must not.
   virtual Result<config::Loaded> read() = 0;
   virtual std::optional<std::chrono::milliseconds> retry_after() const { return std::nullopt; }
   // The origin of the last read() for people, with its content: "ConfigMap kube-system/x, key l20
-  // (...), content 1a2b3c4d". It is what the Node's condition says, so that changed content under
-  // the same key is news there.
+  // (...), content 1a2b3c4d". The Node's condition has it, so changed content under the same key is
+  // news there.
   virtual std::string origin() const = 0;
   // Called when the configuration of the last read() is in force.
   virtual void accepted() {}
   // The configuration in force before this process started. kNotFound: nothing was kept.
   virtual Result<config::Loaded> last_good() { return fail(Code::kNotFound, "nothing was kept"); }
-  // Whether who is asked may still answer: it was asked a moment ago, and nothing has failed. What
-  // read() misses meanwhile is no news.
+  // Whether an answer may still come: nothing has failed since the recent question. What read()
+  // lacks meanwhile is no news.
   virtual bool waits() const { return false; }
-  // Files to watch so that no change that read() would see is missed.
+  // Files to watch for every change that read() would see.
   virtual std::vector<std::filesystem::path> watch_paths() const { return {}; }
 };
 
@@ -51,7 +50,7 @@ class ConfigSource {
 class FileSource final : public ConfigSource {
  public:
   // `sources`: flags and environment; its file fields are filled here. `file`: --config-file, a
-  // file or a folder; "": none. `name`: --config-name. `clock` outlives it.
+  // file or a folder; "": none. `name`: --config-name.
   FileSource(config::Sources sources, std::string file, std::string name, const Clock& clock)
       : sources_(std::move(sources)),
         file_(std::move(file)),
@@ -63,8 +62,8 @@ class FileSource final : public ConfigSource {
   std::optional<std::chrono::milliseconds> retry_after() const override;
   std::string origin() const override { return file_.empty() ? "flags alone" : origin_; }
   std::vector<std::filesystem::path> watch_paths() const override;
-  // The log line for a program that cannot start because of `error`, which read() or a check of its
-  // result returned.
+  // The log line for a program that cannot start because of `error`, from read() or a check of its
+  // result.
   std::string startup_failure(const Error& error) const;
 
  private:

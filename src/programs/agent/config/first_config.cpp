@@ -11,10 +11,10 @@
 namespace tranche::agent {
 namespace {
 
-// How often a start that waits checks whether the API server has failed.
+// How often a waiting start checks whether the API server has failed.
 constexpr std::chrono::milliseconds kLook{250};
 
-// Waits for a signal or a notification, at most `limit`. `mailbox`: -1 for none.
+// Waits at most `limit` for a signal or a notification. `mailbox`: -1 for none.
 void wait(int signals, int mailbox, std::chrono::milliseconds limit = kLook) {
   std::array<pollfd, 2> fds{{{.fd = signals, .events = POLLIN, .revents = 0},
                              {.fd = mailbox, .events = POLLIN, .revents = 0}}};

@@ -17,7 +17,7 @@
 namespace tranche::agent::first_config_test {
 namespace {
 
-// Gives what the test says.
+// Returns what the test sets.
 class Source final : public ConfigSource {
  public:
   Result<config::Loaded> read() override {
@@ -72,7 +72,7 @@ class FirstConfigTest : public testing::Test {
     ASSERT_EQ(::write(signals_[1], &info, sizeof(info)), static_cast<ssize_t>(sizeof(info)));
     thread_.join();
   }
-  // Which one came of it; "none" when it was told to stop.
+  // The chosen configuration; "none" after a stop.
   std::string outcome() {
     thread_.join();
     return result_ && *result_ ? (*result_)->json : "none";

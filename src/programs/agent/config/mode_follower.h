@@ -1,6 +1,6 @@
 #pragma once
-// The mode of the node among the agent's inputs and followers: it is part of the State, and the
-// loop looks again as soon as the label says another.
+// The node's mode as input and follower: part of the State; the loop runs again when the label
+// changes.
 
 #include <functional>
 #include <memory>
@@ -34,12 +34,12 @@ class NodeModeInput final : public Input {
 
 class NodeModeFollower final : public Follower {
  public:
-  // `look_again`: has the agent make an offer anew.
+  // `look_again`: has the agent make a new offer.
   NodeModeFollower(std::shared_ptr<NodeModeReader> reader, std::function<void()> look_again)
       : reader_(std::move(reader)), look_again_(std::move(look_again)) {}
 
   Result<void> follow(const Round& /*round*/) override { return {}; }
-  // Once for each change: a loop that cannot make an offer yet would else turn without end.
+  // Once for each change: otherwise a loop that cannot make an offer yet would turn without end.
   void tick(TimePoint /*now*/) override {
     auto now = standing_of(*reader_);
     if (now == seen_) return;

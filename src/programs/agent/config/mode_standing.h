@@ -1,5 +1,5 @@
 #pragma once
-// How this node gives out its GPUs, as its label says it.
+// How this node gives out its GPUs, according to its label.
 
 #include <string>
 
@@ -11,7 +11,7 @@ struct NodeModeStanding {
   cluster::NodeMode mode = cluster::NodeMode::kDevicePlugin;
   // At a first start: the Node has not been read yet, and neither wire gives anything out.
   bool undecided = false;
-  std::string label_trouble;  // for people: what the Node's label has instead of a mode; or empty
+  std::string label_trouble;  // for people: the label's value if it is no mode, or empty
   bool operator==(const NodeModeStanding&) const = default;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// The mode of this node as its label says it, remembered on disk for a start without an API server:
-// <state dir>/mode, one word. Used by the agent's loop.
+// This node's mode from its label, kept on disk for a start without an API server: <state
+// dir>/mode, one word. Used by the agent's loop.
 
 #include <filesystem>
 #include <functional>
@@ -17,12 +17,12 @@ namespace tranche::agent {
 
 class NodeModeReader {
  public:
-  // `node`: kUnavailable while it is not known. `log` outlives it.
+  // `node`: kUnavailable while unknown.
   NodeModeReader(std::filesystem::path file, std::function<Result<cluster::Node>()> node,
                  const Log& log);
 
-  // While the Node is not known, and while its label has a value that is no mode, the mode before.
-  // nullopt: it was never known.
+  // The previous mode while the Node is unknown or its label has another value. nullopt: never
+  // known.
   std::optional<cluster::NodeMode> read();
   // What is wrong with the label; empty: nothing.
   const std::string& trouble() const { return trouble_; }
@@ -35,7 +35,7 @@ class NodeModeReader {
   const Log& log_;
   FsRoot fs_;
   std::optional<cluster::NodeMode> mode_;
-  bool stored_ = false;  // the file says mode_
+  bool stored_ = false;  // the file has mode_
   std::string trouble_;
   SaidOnce said_;
 };

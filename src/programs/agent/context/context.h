@@ -1,8 +1,8 @@
 #pragma once
-// What a room of the agent makes its parts of: the outside as its adapters see it, the loop it runs
-// in, and the services that rooms share. Made once for each agent, before any part
-// (agent/followers.cpp); it outlives them all, so a part may keep a reference to it or to what it
-// refers to. A room includes the headers of what it uses alone.
+// What a room of the agent makes its parts from: the adapters to the outside, the loop, and the
+// services that rooms share. Made once for each agent, before any part (agent/followers.cpp); it
+// outlives them all, so a part may keep references to it and its members. A room includes the
+// headers that only it uses.
 
 #include <functional>
 #include <stop_token>
@@ -31,30 +31,29 @@ class TenantManager;     // agent/limits/tenant_manager.h
 struct ConditionReport;  // agent/node/condition_report.h
 struct NodeNotice;       // agent/node/node_reporter.h
 
-// What the agent uses outside of its process. All of it outlives the agent.
 struct Outside {
   cluster::PodResources& kubelet;
-  HolderAnswers& holders;  // what kubelet says, asked once for all rooms
-  // Who holds what. The agent enters stored grants before it makes any part; claims come later
+  HolderAnswers& holders;  // kubelet's answers, shared by all rooms
+  // Who holds what. Stored grants are entered before any part is made; claims come later
   // (Book::restored()).
   Book& book;
   std::function<Result<void>(const kubelet::Registration&, const PinnedFile& kubelet,
                              const std::stop_token&)>
       register_plugin;
-  // Records an Event of the Node; writes a condition of the Node. Empty without a cluster. From any
-  // thread.
+  // `tell` records an Event of the Node; `report` writes a condition of the Node. Empty without a
+  // cluster. From any thread.
   std::function<void(const NodeNotice&)> tell = {};
   std::function<void(const ConditionReport&)> report = {};
   ClusterNode* cluster = nullptr;       // null: without a cluster
   PodsOfNode* pods = nullptr;           // null: the Pods of this node may not be read
   MigHardware* mig_hardware = nullptr;  // null: no MIG instance is made or removed here
-  config::LabelOutput label_output = config::LabelOutput::kFile;  // where feature labels go
+  config::LabelOutput label_output = config::LabelOutput::kFile;  // of feature labels
 };
 
-// What an agent that takes over has of the one before it.
+// What an agent that takes over has from its predecessor.
 struct Inherited {
   std::vector<process::NamedDescriptor> connections;  // kubelet's
-  std::function<void()> served;  // kubelet has taken every registration of this agent
+  std::function<void()> served;  // kubelet has accepted every registration of this agent
 };
 
 struct AgentContext {
@@ -64,16 +63,16 @@ struct AgentContext {
   const Clock& clock;
   const Log& log;
 
-  // From any thread, and each takes effect soon after it returns: an offer is made anew; the
-  // hardware is read at once; kubelet writes its checkpoint anew.
+  // From any thread; each takes effect soon after it returns: a new offer is made; the hardware is
+  // read at once; kubelet writes its checkpoint.
   std::function<void()> look_again;
   std::function<void()> read_hardware;
   std::function<void()> renew_checkpoint;
 
-  Inherited* inherited = nullptr;  // null: no agent was there before
+  Inherited* inherited = nullptr;  // null: no predecessor
 
   // The services, each of one room and used by others.
-  GrantStore* grants = nullptr;      // null: the stored grants cannot be read, so none is stored
+  GrantStore* grants = nullptr;      // null: the stored grants are unreadable, so none is stored
   TenantManager* tenants = nullptr;  // null: where grants is
   ClaimService* claims = nullptr;    // null: nobody serves claims here
 };

@@ -3,8 +3,8 @@
 //
 //     Parts <room>_parts(const AgentContext& context);   // agent/<room>/parts.h
 //
-// and has one line in the list of agent/followers.cpp. What several of its parts share they hold
-// together (std::shared_ptr), so that the last of them ends it.
+// and has one line in the list of agent/followers.cpp. Several of its parts own shared objects
+// together (std::shared_ptr).
 
 #include <memory>
 #include <utility>

@@ -11,8 +11,7 @@ namespace {
 
 using Status = cluster::GpuNodeStatus;
 
-// One list of the status: how many entries it has, and the status with no more than so many of
-// them.
+// A list of the status: its length, and the status with at most a given number of its entries.
 struct List {
   std::size_t size = 0;
   std::function<Status(Status, std::size_t keep)> cut;
@@ -29,7 +28,7 @@ List list_of(const Status& status, std::vector<T> Status::* list,
           }};
 }
 
-// The devices of all resources, one after the other.
+// The devices of all resources, concatenated.
 List devices_of(const Status& status) {
   std::size_t size = 0;
   for (const auto& resource : status.resources) size += resource.devices.size();
@@ -44,7 +43,7 @@ List devices_of(const Status& status) {
           }};
 }
 
-// The instances of so many GPUs: nobody may take a part of a GPU's instances for all of them.
+// The instances of a number of GPUs: a GPU has all of its instances or none.
 List instances_of_gpus(const Status& status) {
   return {.size = status.gpus.size(), .cut = [](Status cut, std::size_t keep) {
             for (auto i = keep; i < cut.gpus.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Holds a status to its length. Pure.
+// Limits the length of a status. Pure.
 
 #include <cstddef>
 
@@ -8,8 +8,8 @@
 namespace tranche::agent {
 
 // The status in at most `most` bytes of JSON. Entries are left out from the end of the lists, list
-// after list, no more than is necessary: first holdings, then links, the devices of resources, what
-// is withheld, reasons, MIG instances (of a GPU all or none), GPUs, resources. `truncated` says how
+// after list, no more than necessary: first holdings, then links, the devices of resources, what is
+// withheld, reasons, MIG instances (of a GPU all or none), GPUs, resources. `truncated` says how
 // many are missing. The summary stays as it is.
 cluster::GpuNodeStatus fit(cluster::GpuNodeStatus status,
                            std::size_t most = cluster::kLongestGpuNodeStatus);

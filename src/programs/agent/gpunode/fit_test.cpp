@@ -8,7 +8,7 @@ namespace {
 
 std::string uuid(int gpu) { return fmt::format("GPU-00000000-0000-0000-0000-{:012d}", gpu); }
 
-// So many GPUs with a link between any two, each in 48 replicas that Pods with long names hold.
+// GPUs with a link between any two, each in 48 replicas that Pods with long names hold.
 cluster::GpuNodeStatus crowded(int gpus, std::size_t longest = 253) {
   cluster::GpuNodeStatus status;
   auto& resource = status.resources.emplace_back();
@@ -73,7 +73,7 @@ TEST(Fit, ThenOneListAfterTheOther) {
     EXPECT_LE(size, before);
     before = size;
     const auto& cut = status.truncated;
-    // A list is only touched when those before it are empty.
+    // A list is only cut when those before it are empty.
     EXPECT_TRUE(cut.links == 0 || status.holdings.empty());
     EXPECT_TRUE(cut.devices == 0 || status.links.empty());
     EXPECT_TRUE(cut.withheld == 0 || cut.devices == 4);

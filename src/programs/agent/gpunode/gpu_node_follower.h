@@ -1,6 +1,6 @@
 #pragma once
-// The node's GPUNode as a follower: hands on each round, and runs the publisher on a thread of its
-// own. The object stays when the agent ends: what containers hold does not end with it.
+// The node's GPUNode as a follower: passes each round on, and runs the publisher on its own thread.
+// The object outlives the agent, as what containers hold does.
 
 #include <condition_variable>
 #include <memory>

@@ -1,4 +1,4 @@
-// The follower's thread: nobody waits for it, and it ends when it is told to.
+// The follower's thread: nobody waits for it, and it ends on request.
 
 #include "agent/gpunode/gpu_node_follower.h"
 

@@ -31,10 +31,10 @@ Result<void> GpuNodeObject::read(const std::stop_token& stop) {
     if (object.error().code == Code::kNotFound) return {};
     return std::unexpected(object.error());
   }
-  // What is no GPUNode of this release is written anew.
+  // An unreadable GPUNode is written again.
   auto now = cluster::parse_gpu_node(object->json).value_or(cluster::GpuNode{.name = key_.name});
   if (there_ && is_same(*there_, now)) return {};
-  // One that belongs to nobody, or to a Node of before, is not as it should be.
+  // It must be replaced if it belongs to nobody, or to an earlier Node.
   const auto owner = owner_();
   const bool owned = owner && now.owners == std::vector{*owner};
   status_ = owned ? now.status : std::nullopt;

@@ -2,7 +2,7 @@
 // This node's GPUNode at the API server: reads it, and writes it by server-side apply. The object
 // belongs to the Node, and goes with it.
 //
-// It is the agent's alone, so fields that somebody else took over are taken back: an edit by hand
+// Only the agent owns it, so fields that somebody else took over are taken back: an edit by hand
 // must not stop the status for ever.
 
 #include <functional>
@@ -17,18 +17,17 @@ namespace tranche::agent {
 
 class GpuNodeObject {
  public:
-  // The Node. An error: it is not known yet.
+  // The Node. An error: not known yet.
   using Owner = std::function<Result<cluster::OwnerReference>()>;
-  // `objects` outlives it. Used by one thread.
+  // Used by one thread.
   GpuNodeObject(cluster::Objects& objects, std::string node, Owner owner)
       : objects_(objects), key_{"", std::move(node)}, owner_(std::move(owner)) {}
 
-  // Looks at what is there. Until then, and after an error, nothing is known.
+  // Reads the object. Until then, and after an error, nothing is known.
   Result<void> read(const std::stop_token& stop);
   // kNotFound: the cluster does not have the kind.
   Result<void> write(const cluster::GpuNodeStatus& status, const std::stop_token& stop);
-  // The status that was written last, or was there, if nobody has changed it since as far as is
-  // known.
+  // The status last written or read, if nobody is known to have changed it since.
   const std::optional<cluster::GpuNodeStatus>& status() const { return status_; }
   const std::string& name() const { return key_.name; }
 
@@ -40,7 +39,7 @@ class GpuNodeObject {
   cluster::Objects& objects_;
   const cluster::ObjectKey key_;
   const Owner owner_;
-  // As the API server has it: one of an older definition drops fields that it does not know.
+  // As the API server has it: an older definition drops unknown fields.
   std::optional<cluster::GpuNode> there_;
   std::optional<cluster::GpuNodeStatus> status_;
 };

@@ -47,7 +47,7 @@ Result<void> GpuNodePublisher::look(TimePoint now, const std::stop_token& stop) 
   return {};
 }
 
-// Kubelet is asked for names now, because those that come later wait for the next write.
+// Kubelet is asked for names now, because later ones wait for the next write.
 Result<void> GpuNodePublisher::write(TimePoint now, const std::stop_token& stop) {
   source_.ask_names();
   const auto wanted = source_.status(now);

@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the node's GPUNode as the agent knows the node: writes it by the pacer's rules, looks now
-// and then whether somebody has changed or deleted it, and tries again while the API server is
-// away. On one thread (gpu_node_follower.h): nobody waits for it.
+// Keeps the node's GPUNode up to date: writes by the pacer's rules, checks now and then whether
+// somebody has changed or deleted it, and retries while the API server is away. On one thread
+// (gpu_node_follower.h), for which nobody waits.
 
 #include <chrono>
 #include <optional>
@@ -19,18 +19,18 @@ namespace tranche::agent {
 class GpuNodePublisher {
  public:
   using TimePoint = Pacer::TimePoint;
-  // Between two looks at what changed here.
+  // Between two checks for changes here.
   static constexpr std::chrono::seconds kLookHere{1};
-  // Between two looks at what is there while nothing is written.
+  // Between two reads of the object while nothing is written.
   static constexpr std::chrono::minutes kLookThere{2};
-  // While the cluster does not have the kind; and while it refuses what is written.
+  // While the cluster lacks the kind or refuses what is written.
   static constexpr std::chrono::minutes kNoKind{10};
   static constexpr std::chrono::minutes kRefused{5};
 
   GpuNodePublisher(GpuNodeObject object, StatusSource& source, const Log& log, Backoff backoff = {})
       : object_(std::move(object)), source_(source), log_(log), pacer_(backoff) {}
 
-  // Does what is due. Returns when to come again at the latest.
+  // Does what is due. Returns the latest time of the next call.
   TimePoint turn(TimePoint now, const std::stop_token& stop);
 
  private:
@@ -44,7 +44,7 @@ class GpuNodePublisher {
   Pacer pacer_;
   TimePoint look_due_{};
   std::optional<TimePoint> failing_since_;
-  std::string complaint_;  // logged last; empty: it works
+  std::string complaint_;  // logged last; empty: no failure
 };
 
 }  // namespace tranche::agent

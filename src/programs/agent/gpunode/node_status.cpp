@@ -49,8 +49,7 @@ cluster::GpuNodeGpu gpu_of(const gpu::Gpu& gpu, const gpu::HealthReport& health)
   return made;
 }
 
-// The links are read after the GPUs, and on a thread of their own: those of GPUs that are not there
-// any more are left out.
+// The links are read after the GPUs, on another thread: omits those of GPUs that are gone.
 void add_links(const State& state, cluster::GpuNodeStatus& status) {
   if (state.links == nullptr) return;
   const auto& [uuids, topology] = *state.links;
@@ -118,7 +117,7 @@ void add_resources(const KnownNode& facts, cluster::GpuNodeStatus& status) {
   const bool dra = facts.state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra;
   if (dra) status.resources.push_back(claimed_devices(status.gpus, facts.driver_name));
   for (const auto& resource : facts.offer.resources) {
-    // In mode `dra` what is left of a resource is what containers of before hold.
+    // In mode `dra` a resource still has what earlier containers hold.
     if (!dra || !resource.tranches.empty()) status.resources.push_back(resource_of(resource));
   }
   std::ranges::sort(status.resources, {}, &cluster::GpuNodeResource::name);
@@ -172,7 +171,7 @@ cluster::GpuNodeHolding holding_of(const holdings::Holding& holding) {
   return made;
 }
 
-// "L20", "L20 and 1 more": what fits beside the other columns.
+// "L20", "L20 and 1 more": fits next to the other columns.
 std::string models_of(const std::vector<cluster::GpuNodeGpu>& gpus) {
   std::vector<std::string> models;
   for (const auto& gpu : gpus) {

@@ -1,8 +1,8 @@
 #pragma once
-// Makes the status of the node's GPUNode of what the agent knows. Pure.
+// Makes the status of the node's GPUNode from what the agent knows. Pure.
 //
-// A text may be a tenant's (the names of Pods and claims) or the driver's. So each is printable and
-// of a bounded length.
+// A text may come from a tenant (names of Pods and claims) or from the driver, so each is made
+// printable and bounded.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ struct KnownNode {
   const State& state;  // state.machine is set
   const offer::Offer& offer;
   const holdings::Holdings& held;
-  // Of DRA: what the devices of a node in mode `dra` are listed under.
+  // The DRA driver under which the devices of a node in mode `dra` are listed.
   const std::string& driver_name;
 };
 
@@ -28,9 +28,9 @@ cluster::GpuNodeStatus make_status(const KnownNode& known);
 // Why something is not as configured, in a stable order (node_reasons.cpp).
 std::vector<cluster::GpuNodeReason> reasons_of(const State& state, const offer::Offer& offer);
 
-inline constexpr std::size_t kLongestName = 253;  // of an object of Kubernetes
+inline constexpr std::size_t kLongestName = 253;  // of a Kubernetes object
 inline constexpr std::size_t kLongestMessage = 512;
-// The text as it stands in a status.
+// The text as it appears in a status.
 std::string clean(std::string_view text, std::size_t most = kLongestName);
 
 }  // namespace tranche::agent

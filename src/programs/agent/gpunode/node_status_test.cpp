@@ -246,7 +246,7 @@ TEST_F(NodeStatusTest, TextsOfOthersAreBoundedAndPrintable) {
   EXPECT_EQ(status.holdings[0].ns.size(), kLongestName);
   EXPECT_TRUE(status.holdings[0].ns.ends_with("n..."));
   EXPECT_EQ(status.holdings[0].pod, "evil??[31m?");
-  // What is written is what is read, or it would be written for ever.
+  // What is written must be read back the same, or it would be written for ever.
   const auto text = to_json(cluster::GpuNode{.name = "n", .status = status});
   EXPECT_EQ(cluster::parse_gpu_node(text)->status, status);
 }

@@ -1,8 +1,8 @@
 #pragma once
-// When the GPUNode is written: the rules that keep a thousand agents from writing without end.
+// When the GPUNode is written: the rules that keep a thousand agents from writing all the time.
 // Pure; the time is passed in.
 //
-// - What is as written last is not written again.
+// - An unchanged status is not written again.
 // - Machine, mode, health, layout, what is offered or withheld, and reasons: at once, and at most
 //   every kBetweenWrites.
 // - Holdings that come, go or get a name, and their number: such a write at most every
@@ -18,10 +18,10 @@
 
 namespace tranche::agent {
 
-// How a status differs from the one that was written last.
+// How a status differs from the last written one.
 enum class StatusChange {
   kNone,
-  kCounts,  // in nothing but holdings and their number
+  kCounts,  // only in holdings and their number
   kMore,
 };
 // nullopt: nothing was written.
@@ -37,13 +37,13 @@ class Pacer {
 
   explicit Pacer(Backoff backoff = {}) : backoff_(backoff) {}
 
-  // What is wanted now differs so from what was written last.
+  // The present difference from what was written last.
   void see(StatusChange change, TimePoint now);
   // When to write; nullopt: not at all.
   std::optional<TimePoint> due() const;
   TimePoint not_before() const { return not_before_; }
   void wrote(TimePoint now);
-  // Nothing is tried before the back-off's time, or `wait` if that is longer.
+  // Nothing is tried before the back-off's time, or `wait` if longer.
   void failed(TimePoint now, std::chrono::milliseconds wait = {});
 
  private:

@@ -10,7 +10,7 @@
 namespace tranche::agent {
 namespace {
 
-// Kubelet's answer to somebody else, a moment ago, is as good.
+// Accepted age of kubelet's answer to somebody else.
 constexpr std::chrono::seconds kFresh{1};
 
 Result<cluster::OwnerReference> owner_of(const NodeView& view) {

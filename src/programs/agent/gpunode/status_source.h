@@ -1,7 +1,7 @@
 #pragma once
-// What the status of the node's GPUNode shall be now: made anew when the agent has a new offer,
-// when the book of holdings changed, and now and then of the Pods, which have more names. follow()
-// may be called by any thread, the others by one.
+// The wanted status of the node's GPUNode: made again when the agent has a new offer, when the book
+// of holdings changed, and now and then from the Pods, which have more names. follow() may be
+// called by any thread, the others by one.
 
 #include <chrono>
 #include <functional>
@@ -24,13 +24,13 @@ class StatusSource {
   using TimePoint = std::chrono::steady_clock::time_point;
   struct Parts {
     Book& book;
-    // Has the book hear what kubelet says now. May be empty.
+    // Enters kubelet's present answer in the book. May be empty.
     std::function<void()> ask = {};
-    // Those of the node; nullopt: not known. Empty: nobody may read them.
+    // Those of the node; nullopt: unknown. Empty: nobody may read them.
     std::function<std::optional<std::vector<cluster::Pod>>()> pods = {};
     std::string driver_name;  // of DRA
   };
-  // So often the Pods are read while something is held.
+  // How often the Pods are read while something is held.
   static constexpr std::chrono::seconds kReadPods{5};
 
   explicit StatusSource(Parts parts) : parts_(std::move(parts)) {}
@@ -38,7 +38,7 @@ class StatusSource {
   void follow(const State& state, std::shared_ptr<const offer::Offer> offer);
   // null: the hardware has not been read yet. The same pointer until something changes.
   std::shared_ptr<const cluster::GpuNodeStatus> status(TimePoint now);
-  // If kubelet has not named a container yet: asks for its name.
+  // Asks for names if kubelet has yet to name a container.
   void ask_names();
 
  private:
@@ -46,7 +46,7 @@ class StatusSource {
     State state;
     std::shared_ptr<const offer::Offer> offer;
   };
-  // What the status was made of. The pointers are held, so that none of them comes back as another.
+  // The sources of the status. The pointers are held, so that their addresses are not reused.
   struct MadeOf {
     std::shared_ptr<const Seen> seen;
     GrantEntries::Shared granted;

@@ -1,7 +1,7 @@
 #pragma once
-// Reads the hardware at intervals on a thread of its own, so that the agent's loop, Allocate and
-// ListAndWatch never wait for NVML. It also reads the links between GPUs, for each set of GPUs
-// until the driver has told of all of them.
+// Reads the hardware at intervals on its own thread, so that the agent's loop, Allocate and
+// ListAndWatch never wait for NVML. Also reads the links between GPUs, for each set of GPUs until
+// the driver has reported all of them.
 
 #include <chrono>
 #include <condition_variable>
@@ -25,13 +25,13 @@ class HardwareWatch {
     std::function<void(offer::Links)> links;  // empty: links are not read
   };
 
-  // `known`: the caller's own first reading. The next one follows after `interval`, or sooner where
-  // a GPU can have MIG: its layout may be changed by hand, and not every driver tells.
+  // `known`: the caller's own first reading. The next one follows after `interval`, or sooner if a
+  // GPU can have MIG: its layout may be changed by hand, and not every driver reports that.
   HardwareWatch(gpu::Reader& reader, std::chrono::milliseconds interval, gpu::Machine known,
                 Callbacks callbacks);
   ~HardwareWatch();
 
-  // Reads at once, or as soon as a reading under way is done.
+  // Reads at once, or after a reading in progress.
   void read_now();
 
  private:
@@ -42,7 +42,7 @@ class HardwareWatch {
   std::chrono::milliseconds interval_;
   gpu::Machine known_;
   Callbacks callbacks_;
-  offer::Links links_;            // as handed on last
+  offer::Links links_;            // as last passed on
   int readings_since_links_ = 0;  // since they were all known
   std::mutex mutex_;
   std::condition_variable_any wake_;

@@ -1,6 +1,6 @@
 #pragma once
-// What leaves service while a MIG layout is changed. The manager of MIG layouts sets it
-// (agent/mig/); whoever hands out or lists devices goes by it. Pure.
+// What leaves service while a MIG layout is changed. Set by the manager of MIG layouts
+// (agent/mig/); read by all that hand out or list devices. Pure.
 
 #include <map>
 #include <set>
@@ -11,9 +11,9 @@
 namespace tranche::agent {
 
 struct MigStanding {
-  // The GPUs whose layout is being changed, and the ids of the GPU instances of each that stay.
+  // The GPUs whose layout is being changed, with the ids of their GPU instances that stay.
   std::map<std::string, std::set<int>> changing;
-  // GPUs that stay as they are and leave service with them, and why (agent/mig/mig_neighbours.h).
+  // GPUs that leave service unchanged, and why (agent/mig/mig_neighbours.h).
   std::map<std::string, std::string> neighbours;
   // Resources whose MPS control daemons end for the change.
   std::set<std::string> mps;

@@ -1,4 +1,4 @@
-// HardwareWatch and XidWatch over the fakes of their ports.
+// HardwareWatch and XidWatch with fakes of their ports.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What callbacks gathered, for a test to look at.
+// Collects what callbacks receive.
 template <class T>
 class Gathered {
  public:
@@ -116,7 +116,7 @@ TEST(HardwareWatch, ReadsLinksAgainNowAndThen) {
   reader.set_machine(two, up);
   ASSERT_TRUE(parts.links.reaches(2));
   EXPECT_EQ(parts.links.all()[1].topology, up);
-  // What a GPU did not answer says nothing of its links.
+  // A GPU that did not answer says nothing about its links.
   reader.set_machine(two, gpu::Topology(2));
   const auto before = parts.readings.all().size();
   ASSERT_TRUE(parts.readings.reaches(before + 40));

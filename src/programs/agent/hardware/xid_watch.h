@@ -1,7 +1,7 @@
 #pragma once
-// Listens for XIDs and changes of MIG layouts on a thread of its own. When waiting or subscribing
-// fails, it subscribes again with back-off (1 s, 2 s and so on, up to 30 s), so a broken driver
-// causes no busy loop.
+// Listens for XIDs and changes of MIG layouts on its own thread. When waiting or subscribing fails,
+// it subscribes again with back-off (1 s, 2 s and so on, up to 30 s), so a broken driver causes no
+// busy loop.
 
 #include <chrono>
 #include <condition_variable>
@@ -27,7 +27,8 @@ class XidWatch {
     std::function<void(gpu::XidEvent)> event;
     // MIG mode or instances of a GPU were changed.
     std::function<void()> layout;
-    // Called after every subscription with the GPUs whose XIDs should be received and cannot be.
+    // Called after every subscription with the GPUs whose XIDs cannot be received though they
+    // should.
     std::function<void(std::vector<gpu::GpuUuid>)> deaf;
   };
   XidWatch(gpu::EventSource& source, Callbacks callbacks, const Log& log)
@@ -51,8 +52,8 @@ class XidWatch {
   Callbacks callbacks_;
   const Log& log_;
   Backoff backoff_;
-  std::string complaint_;              // the failure logged last
-  std::set<std::string> unsupported_;  // GPUs that were logged as unable to report XIDs
+  std::string complaint_;              // logged last
+  std::set<std::string> unsupported_;  // GPUs logged as unable to report XIDs
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<gpu::Machine> wish_;

@@ -1,7 +1,7 @@
 #pragma once
-// The health of the GPUs as a follower: the condition TrancheGpuHealthy, what `--check` says of it,
-// and whoever tells it by Events (HealthReporter). An agent with an unhealthy GPU is ready: it does
-// its part, and says what it sees.
+// The health of the GPUs as a follower: the condition TrancheGpuHealthy, the text for `--check`,
+// and input for the Events (HealthReporter). An agent with an unhealthy GPU is ready: it works and
+// reports what it sees.
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@ class HealthFollower final : public Follower {
  public:
   using Report = std::function<void(const ConditionReport&)>;
   using Tell = std::function<void(const UnhealthyDevices&)>;
-  // The Node is compared with the condition so often: somebody else may have changed it.
+  // How often the Node is compared with the condition: somebody else may have changed it.
   static constexpr std::chrono::seconds kEach{10};
 
   // Both may be empty.

@@ -29,12 +29,12 @@ std::string key_of(HealthNotices::Time since) {
   return std::to_string(since.time_since_epoch().count());
 }
 
-// The unhealthy device that is held: itself, or the GPU that it lies on; empty: none is.
+// The unhealthy device that is held: itself, or its GPU; empty: none.
 std::string unhealthy_part(const UnhealthyDevices& devices, const holdings::Holding& holding) {
   for (const auto& [uuid, device] : devices) {
     const auto& uuids = device.uuids;
     if (std::ranges::find(uuids, holding.device) != uuids.end()) return uuid;
-    // A MIG instance that is made for a claim, and is not read yet.
+    // A MIG instance that was made for a claim and is not read yet.
     if (holding.wire == holdings::Wire::kClaim && holding.gpu == uuid) return uuid;
   }
   return {};
@@ -42,7 +42,7 @@ std::string unhealthy_part(const UnhealthyDevices& devices, const holdings::Hold
 
 // A container that holds something unhealthy.
 struct Sufferer {
-  const holdings::Holding* holding = nullptr;  // one of its
+  const holdings::Holding* holding = nullptr;  // one of its holdings
   std::set<std::string> devices;
 };
 
@@ -59,7 +59,8 @@ StandingEvents::Events HealthNotices::tell(const UnhealthyDevices& devices, cons
       fall.pods = tell_pods(fall, *known);
       fall.known = now;
     }
-    // Of a fall that is over it was known too late. It stands as long as the recovery does.
+    // If the holders became known after the fall was over, their Events stand as long as the
+    // recovery's.
     const bool late = fall.known && *fall.known >= fall.last && now - *fall.known < kRecovered;
     if (stands || late) events.insert(fall.pods.begin(), fall.pods.end());
   }
@@ -96,7 +97,7 @@ void HealthNotices::follow(const UnhealthyDevices& devices, Time now) {
   falls_.push_back(std::move(fall));
 }
 
-// The uid is the node's name, as in kubelet's own Events, so that `kubectl describe` finds them.
+// As in kubelet's own Events the uid is the node's name, so `kubectl describe` finds them.
 void HealthNotices::tell_node(const Fall& fall, Time now, StandingEvents::Events& events) const {
   const cluster::ObjectReference node = {
       .api_version = "v1", .kind = "Node", .name = node_, .uid = node_};
@@ -124,7 +125,7 @@ void HealthNotices::tell_node(const Fall& fall, Time now, StandingEvents::Events
   }
 }
 
-// Of those that are unhealthy now; if none is any more, of all that fell.
+// About those that are unhealthy now; if none is, about all that fell.
 StandingEvents::Events HealthNotices::tell_pods(const Fall& fall, const holdings::Holdings& held) {
   StandingEvents::Events events;
   UnhealthyDevices now = fall.devices;

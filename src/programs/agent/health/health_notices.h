@@ -1,8 +1,8 @@
 #pragma once
-// The Events that stand about unhealthy GPUs: one on the Node, and one on each Pod that holds a
-// device of it. GPUs that fall together are one Event with a list. One that falls again within ten
-// minutes is counted in the Event that it has, and its recovery in that of its recovery. A function
-// of what it is given and of the time; used by one thread.
+// The current Events about unhealthy GPUs: one on the Node, and one on each Pod that holds a device
+// of it. GPUs that fall together are one Event with a list. Another fall within ten minutes is
+// counted in the same Event, and its recovery in that of the recovery. A function of its inputs and
+// the time; used by one thread.
 
 #include <chrono>
 #include <map>
@@ -20,32 +20,32 @@ namespace tranche::agent {
 class HealthNotices {
  public:
   using Time = cluster::Event::Time;
-  // With the uids of their Pods (holdings/users.h). nullopt: it is not known now who holds what.
+  // With the uids of their Pods (holdings/users.h). nullopt: unknown now.
   using Known = std::optional<holdings::Holdings>;
   static constexpr std::chrono::minutes kRemember{10};
-  // A recovery stands for so long.
+  // How long the Event of a recovery stands.
   static constexpr std::chrono::minutes kRecovered{2};
 
   explicit HealthNotices(std::string node) : node_(std::move(node)) {}
 
-  // What stands at `now`. A holder whose Pod is not known gets no Event. While it is not known
-  // who holds what, what stood about Pods stands on.
+  // The Events at `now`. A holder whose Pod is unknown gets none. While holdings are unknown, the
+  // Pods' Events stay.
   cluster::StandingEvents::Events tell(const UnhealthyDevices& devices, const Known& known,
                                        Time now);
-  // Whether devices have fallen, and it was not known since who holds them.
+  // Whether the holders of fallen devices are unknown since.
   bool owes() const;
 
  private:
   // GPUs that fell together.
   struct Fall {
     Time since;
-    UnhealthyDevices devices;         // as they were when they fell
-    std::set<std::string> unhealthy;  // of them, now
-    int falls = 1;                    // how often one of them fell
-    int recoveries = 0;               // how often all of them were healthy again
-    Time last;                        // when one of them fell or recovered
-    std::optional<Time> known{};  // when it was known last who held them; nullopt: since no fall
-    cluster::StandingEvents::Events pods{};  // about Pods, as of then
+    UnhealthyDevices devices;         // when they fell
+    std::set<std::string> unhealthy;  // now, of these
+    int falls = 1;                    // number of falls of any of them
+    int recoveries = 0;               // how often all were healthy again
+    Time last;                        // last fall or recovery of one
+    std::optional<Time> known{};  // when the holders were last known; nullopt: not since the fall
+    cluster::StandingEvents::Events pods{};  // about Pods, at that time
   };
 
   void follow(const UnhealthyDevices& devices, Time now);

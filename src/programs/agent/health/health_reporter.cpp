@@ -7,7 +7,7 @@
 namespace tranche::agent {
 namespace {
 
-constexpr std::chrono::seconds kYoung{2};  // how old an answer of kubelet may be
+constexpr std::chrono::seconds kYoung{2};  // accepted age of kubelet's answer
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void HealthReporter::look(const cluster::Call& call) {
   events_.tell(notices_.tell(devices, ask(devices), parts_.clock.wall_now()), call);
 }
 
-// Who holds what; nullopt: it is not known now.
+// Who holds what; nullopt: unknown now.
 HealthNotices::Known HealthReporter::ask(const UnhealthyDevices& devices) {
   if (parts_.pods == nullptr || (devices.empty() && !notices_.owes())) {
     return holdings::Holdings();

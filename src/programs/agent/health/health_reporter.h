@@ -1,8 +1,7 @@
 #pragma once
-// Tells unhealthy GPUs by Events, on a thread of its own: it asks kubelet who holds them, and the
-// API server which Pods these are. While one of them does not answer, what is told of Pods stays;
-// their Events of GPUs that fell meanwhile come with the answer. Without the right to read Pods the
-// Node's Event stands alone.
+// Reports unhealthy GPUs by Events, on its own thread: asks kubelet who holds them, and the API
+// server for the Pods. While one of them does not answer, the Pods' Events stay; those for new
+// falls come with the answer. Without the right to read Pods only the Node gets an Event.
 
 #include <mutex>
 #include <string>
@@ -31,9 +30,9 @@ class HealthReporter {
 
   explicit HealthReporter(Parts parts);
 
-  // Sets what is unhealthy from now on. From any thread.
+  // Sets what is unhealthy. From any thread.
   void follow(const UnhealthyDevices& devices);
-  // Brings the Events up to date. One thread calls it, at intervals.
+  // Updates the Events. One thread calls it, at intervals.
   void look(const cluster::Call& call);
 
  private:

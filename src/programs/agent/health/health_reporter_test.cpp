@@ -40,7 +40,7 @@ class HealthReporterTest : public testing::Test {
     clock_.advance(after);
     reporter_.look({});
   }
-  // The Events on Pods, how often each is counted.
+  // The counts of the Events on Pods.
   std::vector<int> told() {
     std::vector<int> counts;
     const auto events = objects_.list(cluster::kEvent, {.ns = "shop"});
@@ -102,7 +102,7 @@ TEST_F(HealthReporterTest, WithoutAnAnswerWhatStandsGoesOnStanding) {
   EXPECT_THAT(told(), ElementsAre(2)) << "said again after half an hour, as what stands is";
 }
 
-// A Pod whose GPU came by a claim: kubelet's list of devices does not name it.
+// The Pod has its GPU through a claim, so kubelet's list of devices does not name it.
 TEST_F(HealthReporterTest, ThePodOfAClaimIsTold) {
   kubelet_.hold({});
   objects_.put(cluster::kPod, R"({"metadata":{"name":"q","namespace":"shop"},

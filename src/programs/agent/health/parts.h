@@ -1,5 +1,5 @@
 #pragma once
-// The health of the GPUs, told on the Node, its Events and those of Pods.
+// The health of the GPUs, reported in the Node's condition and in Events of the Node and of Pods.
 
 #include "agent/context/parts.h"
 

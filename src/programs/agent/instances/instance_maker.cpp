@@ -14,7 +14,7 @@ auto at(const dra::MigPlace& place) {
   };
 }
 
-// A whole GPU instance that is one MIG device.
+// A whole GPU instance as one MIG device.
 Result<mig::Instance> whole_instance(const dra::MigPlace& place, const gpu::Gpu& gpu) {
   const auto* profile = gpu.mig_geometry.find(place.profile_id);
   if (profile == nullptr) {
@@ -36,7 +36,7 @@ std::optional<std::string> uuid_at(const dra::MigPlace& place, const gpu::MigSta
   return device->uuid.value;
 }
 
-// A mode that somebody set for the next reset stays so, unless it is this one.
+// Keeps a mode that somebody set for the next reset, unless it is this one.
 void turn(bool enabled, mig::GpuLayout& layout) {
   layout.waits = layout.waits && layout.enabled == enabled;
   layout.enabled = enabled;
@@ -48,7 +48,7 @@ bool InstanceMaker::can_cut(const gpu::Gpu& gpu) {
   return !gpu.mig_geometry.empty() && (gpu.mig_enabled() || !mig::mode_needs_reset(gpu));
 }
 
-// Where nothing differs, nothing is called that changes something.
+// Calls nothing that changes something if nothing differs.
 Result<void> InstanceMaker::change(const gpu::GpuUuid& uuid, const gpu::Machine& machine,
                                    const Change& change) {
   const auto* gpu = gpu::find_gpu(machine, uuid);
@@ -75,7 +75,7 @@ Result<void> InstanceMaker::change(const gpu::GpuUuid& uuid, const gpu::Machine&
   return applied;
 }
 
-// A mode that this change set and that is not in force would come by surprise at the next reset.
+// Otherwise a mode of this change that is not in force would come as a surprise at the next reset.
 void InstanceMaker::take_back_mode(const gpu::GpuUuid& uuid, const mig::GpuLayout& before) {
   const auto state = ports_.control.read(uuid);
   if (!state || before.waits || !mig::layout_of(*state).waits) return;
@@ -97,7 +97,7 @@ Result<void> InstanceMaker::make(const dra::MigPlace& place, const gpu::Machine&
     turn(true, layout);
     const auto there = std::ranges::find_if(layout.instances, at(place));
     if (there != layout.instances.end()) {
-      *there = std::move(wanted);  // its compute instance may not be made yet
+      *there = std::move(wanted);  // its compute instance may be missing
       return {};
     }
     const auto behind =

@@ -31,7 +31,7 @@ mig::DeviceUsers MigHardware::users_of(const gpu::Gpu& gpu, std::optional<int> i
   return {host::describe(found->holders, options_.pod_name), host::what_is_unseen(*found)};
 }
 
-// The arbiter has all GPUs open, and does not keep their mode from changing without a reset.
+// The arbiter has all GPUs open, which does not prevent a change of their mode without a reset.
 Result<std::shared_ptr<void>> MigHardware::quiet(const std::set<std::string>& gpus, bool reset,
                                                  const std::stop_token& stop) const {
   using Pauses = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;

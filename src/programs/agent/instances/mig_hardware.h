@@ -1,7 +1,6 @@
 #pragma once
-// What a change of the MIG layout of this machine's GPUs works on, the agent's and that of `tranche
-// layout apply` alike: NVML, nvidia-smi for resets, who has a GPU open, and how this node's other
-// programs of ours make way.
+// What a change of this machine's MIG layout works on, for the agent and `tranche layout apply`:
+// NVML, nvidia-smi for resets, who has a GPU open, and how this node's other programs make way.
 
 #include <filesystem>
 #include <map>
@@ -32,18 +31,18 @@ class MigHardware {
     std::filesystem::path host_root;
     std::filesystem::path state_dir;
     std::filesystem::path mps_dir;  // the MPS control daemons' folder
-    host::PodNameOf pod_name = {};  // empty: Pods are told by their uids
+    host::PodNameOf pod_name = {};  // empty: Pods are named by their uids
   };
   MigHardware(const std::shared_ptr<nvml::Connection>& connection, Options options);
 
   gpu::MigControl& control() { return control_; }
   gpu::GpuReset& reset() { return reset_; }
-  // The machine as it is now. From any thread, one after the other.
+  // Reads the machine. From any thread, one after the other.
   Result<gpu::Machine> read();
   // Who has the GPU, or this GPU instance of it, open.
   mig::DeviceUsers users_of(const gpu::Gpu& gpu, std::optional<int> instance) const;
-  // No MPS control daemon has one of `gpus` (UUIDs) for as long as the result is held; with `reset`
-  // the arbiter has the driver closed too. kTimeout: one of them does not make way.
+  // While the result is held, no MPS control daemon has one of `gpus` (UUIDs); with `reset` the
+  // arbiter has closed the driver, too. kTimeout: one of them does not make way.
   Result<std::shared_ptr<void>> quiet(const std::set<std::string>& gpus, bool reset,
                                       const std::stop_token& stop) const;
 

@@ -47,7 +47,7 @@ void LabelFollower::tick(TimePoint) {
   auto ours = offer_ ? *offer_ : offer::Offer();
   std::erase_if(ours.resources,
                 [&](const auto& resource) { return others.contains(resource.name.value); });
-  // The MPS daemons' Pods select their nodes by mps.capable: they stay where MPS is wished.
+  // The MPS daemons' Pods select their nodes by mps.capable: they stay where MPS is configured.
   publisher_.update({.machine = *machine_,
                      .config = as_served(config_, others),
                      .mps_wished = config_.sharing.strategy() == config::SharingStrategy::kMps,

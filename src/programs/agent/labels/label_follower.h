@@ -1,7 +1,7 @@
 #pragma once
-// Feature labels as a follower: the machine's labels, and those that the offer adds. They tell what
-// kubelet offers: of a resource that another plugin serves they tell that plugin's sharing as far
-// as its ids show it, and none of our limits.
+// Feature labels as a follower: the machine's labels, and those that the offer adds. They describe
+// what kubelet offers: for a resource that another plugin serves, that plugin's sharing as far as
+// its ids show it, and none of our limits.
 
 #include <map>
 #include <memory>
@@ -14,13 +14,13 @@
 
 namespace tranche::agent {
 
-// `config`, with the sharing of the resources that other plugins serve as these have it.
-// `others`: ServingStanding::others.
+// `config`, with the sharing of resources that other plugins serve. `others`:
+// ServingStanding::others.
 config::Config as_served(config::Config config, const std::map<std::string, int>& others);
 
 class LabelFollower final : public Follower {
  public:
-  // `sink`: null: labels go to the file. The other parameters are LabelPublisher's.
+  // `sink`: null: labels go to the file. Other parameters: see LabelPublisher.
   LabelFollower(config::LabelsMode mode, std::unique_ptr<LabelSink> sink, const Clock& clock,
                 const Log& log)
       : sink_(std::move(sink)), publisher_(mode, sink_.get(), clock, log) {}
@@ -39,7 +39,7 @@ class LabelFollower final : public Follower {
   std::unique_ptr<LabelSink> sink_;
   LabelPublisher publisher_;
   ServingStanding serving_;
-  std::optional<gpu::Machine> machine_;  // the machine of the last round
+  std::optional<gpu::Machine> machine_;  // of the last round
   config::Config config_;
   unsigned config_revision_ = 0;
   std::shared_ptr<const offer::Offer> offer_;  // null: none yet

@@ -19,8 +19,7 @@ void LabelPublisher::restamp() {
 void LabelPublisher::update(const Content& content) {
   if (mode_ == config::LabelsMode::kOff) return;
   flags_ = content.config.flags.gfd;
-  // Labels are not written to standard output, which is the agent's log. `tranche labels --oneshot`
-  // does that.
+  // Standard output is the agent's log; `tranche labels --oneshot` prints labels.
   if (sink_ == nullptr && (flags_.output_file.empty() || !may_write_file())) return;
   const auto timestamp =
       flags_.no_timestamp ? std::nullopt : std::optional<std::int64_t>(timestamp_);

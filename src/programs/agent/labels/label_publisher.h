@@ -1,8 +1,8 @@
 #pragma once
-// Keeps the node's feature labels in step with the offer. They go to a file in NFD's folder, or to
-// an object of the API server (label_sink.h). The file is written when labels change, left to
-// another living writer (mode auto), and removed when the agent ends. The object stays when the
-// agent ends. Used from the agent's loop only.
+// Keeps the node's feature labels in step with the offer, in a file in NFD's folder or an object of
+// the API server (label_sink.h). The file is written when labels change, left to another living
+// writer (mode auto), and removed when the agent ends. The object stays when the agent ends. Used
+// from the agent's loop only.
 
 #include <chrono>
 #include <optional>
@@ -30,11 +30,11 @@ class LabelPublisher {
   void restamp();
   struct Content {
     const gpu::Machine& machine;
-    const config::Config& config;      // as the labels tell it
+    const config::Config& config;      // as the labels describe it
     std::optional<bool> mps_wished{};  // labels::LabelOptions
-    labels::Labels ours{};             // beside the machine's
+    labels::Labels ours{};             // in addition to the machine's
   };
-  // Writes the labels if they differ from those written last.
+  // Writes the labels if they differ from the last ones.
   void update(const Content& content);
   // Called when the agent ends.
   void finish();
@@ -51,7 +51,7 @@ class LabelPublisher {
   const Clock& clock_;
   const Log& log_;
   std::int64_t timestamp_ = 0;
-  std::optional<labels::FeatureFile> file_;  // the file written last
+  std::optional<labels::FeatureFile> file_;  // written last
   config::GfdFlags flags_;
   labels::Labels written_;
   std::string said_;

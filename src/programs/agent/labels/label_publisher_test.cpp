@@ -19,7 +19,7 @@ class LabelPublisherTest : public testing::Test {
  protected:
   LabelPublisherTest() {
     config_.flags.gfd.output_file = (dir_.path() / "features.d" / "gfd").string();
-    // The age of files is measured against the real clock.
+    // The age of files is measured by the real clock.
     clock_.advance(std::chrono::system_clock::now() - clock_.wall_now());
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 // An object of the API server that takes feature labels instead of the file. Used from the agent's
-// loop. Writes are made on a thread of its own and retried until they succeed.
+// loop; its own thread writes, with retries.
 
 #include <atomic>
 #include <mutex>
@@ -19,9 +19,8 @@ namespace tranche::agent {
 class LabelSink {
  public:
   virtual ~LabelSink() = default;
-  // Makes the object hold `labels` and no other labels of ours. Nothing is sent if it does already.
-  // To be called again when the cluster changed: then labels of ours that others changed are put
-  // back.
+  // Makes the object hold `labels` and no other labels of ours; sends nothing if it does already.
+  // To be repeated when the cluster changed: restores labels of ours that others changed.
   virtual void write(const labels::Labels& labels) = 0;
   // The object's name for people: "NodeFeature x/y", "Node z".
   virtual std::string place() const = 0;
@@ -30,7 +29,7 @@ class LabelSink {
 // A NodeFeature object. Node feature discovery's master puts its labels on the Node.
 class NodeFeatureLabels final : public LabelSink {
  public:
-  // The references outlive it; `changed` is notified when the object changes.
+  // `changed` is notified when the object changes.
   NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWriter::Options options,
                     process::ChangeNotifier& changed, const Log& log, Backoff backoff = {});
 
@@ -47,7 +46,7 @@ class NodeFeatureLabels final : public LabelSink {
 
 // Labels on the Node itself, by server-side apply, for clusters without node feature discovery.
 // Only our labels are written: one that another writer set to another value is left alone and
-// reported. A label that we set and no longer want is removed.
+// reported. Our labels that are no longer wanted are removed.
 class NodeLabels final : public LabelSink {
  public:
   NodeLabels(cluster::Objects& objects, const NodeView& node, const Log& log, Backoff backoff = {});
@@ -56,11 +55,11 @@ class NodeLabels final : public LabelSink {
   std::string place() const override { return "Node " + node_.name(); }
 
  private:
-  // The labels asked for, and those that were applied.
+  // The wanted labels, and those that were applied.
   struct Applied {
     labels::Labels wanted;
     labels::Labels written;  // `wanted` without the labels that others own
-    std::string uid;         // the Node's uid
+    std::string uid;         // the Node's
   };
   Result<void> apply(const labels::Labels& labels, const std::string& uid,
                      const std::stop_token& stop);
@@ -72,7 +71,7 @@ class NodeLabels final : public LabelSink {
   const Log& log_;
   std::mutex mutex_;
   std::optional<Applied> applied_;  // guarded by mutex_
-  std::string complaint_;           // used by the retrier's thread
+  std::string complaint_;           // only on the retrier's thread
   Retrier retrier_;
 };
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr Backoff kQuick{milliseconds(1), milliseconds(4)};
-// What waits for this does not come up again within a test.
+// No retry within a test.
 constexpr Backoff kNever{std::chrono::hours(1), std::chrono::hours(1)};
 const cluster::ObjectKey kNodeKey = {.ns = "", .name = "n1"};
 const cluster::ObjectKey kFeatureKey = {.ns = "gpu", .name = "nvidia-features-for-n1"};
@@ -167,7 +167,7 @@ class NodeLabelsTest : public LabelSinkTest {
     ASSERT_TRUE(test::eventually([&] { return node_->node().has_value(); }));
     sink_.emplace(objects_, *node_, log_.log(), backoff);
   }
-  // As kubelet does every few seconds; the sink is asked again, as the agent's loop does then.
+  // As kubelet does every few seconds; then the agent's loop calls the sink again.
   void change_status(const std::string& heartbeat) {
     const auto node = objects_.put(
         cluster::kNode,

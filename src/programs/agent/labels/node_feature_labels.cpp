@@ -21,8 +21,7 @@ NodeFeatureLabels::NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWrite
           [&changed](const cluster::CacheChange&) { changed.notify(); }, log) {}
 
 void NodeFeatureLabels::write(const labels::Labels& labels) {
-  // The first write is always tried: only it makes this Pod the owner of an object that another
-  // Pod left.
+  // The first write is always tried: only it makes this Pod the owner of another Pod's object.
   const auto object = cache_.find(writer_.key());
   if (taken_over_ && object && writer_.says(*object, labels)) {
     retrier_.forget("labels");

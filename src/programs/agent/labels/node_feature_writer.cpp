@@ -42,8 +42,8 @@ Result<void> NodeFeatureWriter::write(const labels::Labels& labels, const std::s
   return std::unexpected(std::move(error));
 }
 
-// By get, create and update. These three are what NVIDIA's chart grants its feature discovery, and
-// an existing role shall do (docs/decisions/0028-node-features.md).
+// Uses only get, create and update, which NVIDIA's chart grants its feature discovery, so that an
+// existing role suffices (docs/decisions/0028-node-features.md).
 Result<void> NodeFeatureWriter::put(const cluster::NodeFeature& feature,
                                     const std::stop_token& stop) {
   const cluster::Call call = {.stop = stop, .field_manager = kLabelFieldManager};
@@ -63,7 +63,7 @@ Result<void> NodeFeatureWriter::put(const cluster::NodeFeature& feature,
   return {};
 }
 
-// The owners are those that NVIDIA's sets: the controller of this Pod, then the Pod.
+// The owners, as NVIDIA's sets them: the controller of this Pod, then the Pod.
 Result<std::vector<cluster::OwnerReference>> NodeFeatureWriter::find_owners(
     const std::stop_token& stop) {
   if (options_.pod_name.empty()) {

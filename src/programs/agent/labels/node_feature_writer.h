@@ -1,6 +1,6 @@
 #pragma once
 // Writes the NodeFeature object nvidia-features-for-<node>, as NVIDIA's feature discovery does. The
-// Pod and its DaemonSet own the object, so that it is removed with them.
+// Pod and its DaemonSet own the object, so it is removed with them.
 
 #include <optional>
 #include <stop_token>
@@ -14,9 +14,9 @@
 
 namespace tranche::agent {
 
-// The field manager for labels on Nodes, by server-side apply, and for NodeFeatures. The API server
-// removes fields that a manager applied before and applies no longer. So the clean-up must use the
-// same name. By it the clean-up also knows our NodeFeatures.
+// The field manager for labels on Nodes, by server-side apply, and for NodeFeatures. The clean-up
+// must use the same name: the API server removes what a manager no longer applies, and our
+// NodeFeatures are known by it.
 inline constexpr const char* kLabelFieldManager = "tranche-labels";
 
 class NodeFeatureWriter {
@@ -26,16 +26,15 @@ class NodeFeatureWriter {
     std::string node_name;
     std::string pod_name;  // "": no owner
   };
-  // The references outlive it. Used by one thread at a time.
+  // Used by one thread at a time.
   NodeFeatureWriter(cluster::Objects& objects, Options options, const Log& log);
 
   const cluster::ObjectKey& key() const { return key_; }
   std::string place() const { return "NodeFeature " + key_.to_string(); }
-  // Whether `object` holds these labels already.
+  // Whether `object` has these labels already.
   bool says(const cluster::Object& object, const labels::Labels& labels) const;
-  // Creates the object, or changes of it only what differs: what others wrote beside the labels
-  // stays. kNotFound: node feature discovery's definitions are not installed, or the namespace is
-  // missing.
+  // Creates the object, or changes only what differs: what others wrote next to the labels stays.
+  // kNotFound: node feature discovery's definitions are not installed, or the namespace is missing.
   Result<void> write(const labels::Labels& labels, const std::stop_token& stop = {});
 
  private:

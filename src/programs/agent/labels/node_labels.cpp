@@ -10,7 +10,7 @@
 namespace tranche::agent {
 namespace {
 
-// Whether a conflict's message names this label's field, ".metadata.labels.<key>", in full.
+// Whether a conflict's message names exactly this label's field, ".metadata.labels.<key>".
 bool conflicts(std::string_view message, const std::string& label) {
   const auto field = ".metadata.labels." + label;
   for (auto at = message.find(field); at != std::string_view::npos;
@@ -55,7 +55,7 @@ void NodeLabels::write(const labels::Labels& labels) {
        .aim = fmt::format("{} on {}", labels, node->uid)});
 }
 
-// The API server refuses all labels if another writer set one of them. Then that one is left out.
+// The API server refuses all labels if another writer set one of them; that one is left out.
 Result<void> NodeLabels::apply(const labels::Labels& labels, const std::string& uid,
                                const std::stop_token& stop) {
   auto mine = labels;
@@ -87,8 +87,7 @@ Result<void> NodeLabels::apply(const labels::Labels& labels, const std::string& 
 
 Result<void> NodeLabels::apply_once(const labels::Labels& labels, const std::string& uid,
                                     const std::stop_token& stop) {
-  // With the uid, apply fails if the Node was deleted meanwhile. Without it, apply would create a
-  // Node.
+  // With the uid, apply fails if the Node was deleted meanwhile. Otherwise it would create a Node.
   const json::Value body = {
       {"apiVersion", "v1"},
       {"kind", "Node"},

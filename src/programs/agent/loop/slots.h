@@ -1,6 +1,6 @@
 #pragma once
-// One value of each room of the agent, found by its type: what a room's input saw of the node, for
-// the stages and followers of any room that knows the type. So the loop carries them without
+// One value for each room of the agent, found by its type: what a room's input saw of the node, for
+// stages and followers of any room that knows the type. So the loop carries the values without
 // knowing them. Copies share the values, which do not change.
 
 #include <map>
@@ -12,7 +12,7 @@ namespace tranche::agent {
 
 class Slots {
  public:
-  // The room's value; as T is by default until it is set. Valid until it is set again.
+  // The room's value; T's default until it is set. Valid until it is set again.
   template <class T>
   const T& get() const {
     static const T kUnset{};
@@ -25,7 +25,7 @@ class Slots {
     if (get<T>() == value) return;
     put(std::make_shared<T>(std::move(value)));
   }
-  // The value for one change: do not keep the reference, copies made later share what it refers to.
+  // The value for one change. Do not keep the reference: later copies share what it refers to.
   template <class T>
   T& edit() {
     return put(std::make_shared<T>(get<T>()));

@@ -1,6 +1,6 @@
 #pragma once
-// How an offer is made. Inputs look at the node and put what they see into the State. Then stages
-// change the offer one after the other. Each stage is a pure function of State and offer.
+// How an offer is made: inputs put what they see of the node into the State, then stages change the
+// offer one after the other. Each stage is a pure function of State and offer.
 
 #include <chrono>
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace tranche::agent {
 
-// An input reads what a stage needs to know of the node, and only where a resource on offer needs
-// it. Used by the agent's loop. It never waits: it reads small files of this machine at most.
+// Reads what a stage needs to know of the node, and only where a resource on offer needs it. Used
+// by the agent's loop. It never waits: it reads at most small local files.
 class Input {
  public:
   Input() = default;
@@ -21,9 +21,9 @@ class Input {
 
   // `wished`: the offer that the configuration asks for on this machine, before the stages.
   virtual void look(const offer::Offer& wished, State& state) = 0;
-  // How soon to look again if nothing else changes; nullopt: not until something else changes.
+  // When to look again if nothing else changes; nullopt: never.
   virtual std::optional<std::chrono::milliseconds> interval(const State&) const { return {}; }
-  // Why what was seen keeps the agent from being ready; empty: it does not.
+  // Why this keeps the agent from being ready; empty: it does not.
   virtual std::string trouble(const State&) const { return {}; }
 };
 

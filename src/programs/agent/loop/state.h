@@ -1,7 +1,7 @@
 #pragma once
-// Everything that an offer is made of, as one value: the hardware, its health, the configuration
-// and what this node can do. The loop fills it from its inputs, the stages make an offer of it, and
-// the followers see both.
+// Everything that an offer is made from, as one value: hardware, health, configuration and what
+// this node can do. The loop fills it from its inputs, the stages make an offer from it, and the
+// followers see both.
 
 #include <memory>
 #include <optional>
@@ -17,11 +17,11 @@
 
 namespace tranche::agent {
 
-// What grants need to know of the node beyond the offer.
+// What grants need to know of the node in addition to the offer.
 struct NodeFacts {
-  // The control nodes that exist (/dev/nvidiactl, ...), in order.
+  // The existing control nodes (/dev/nvidiactl, ...), in order.
   std::vector<std::string> control_nodes;
-  std::vector<int> imex_channels;  // the configured channels that exist
+  std::vector<int> imex_channels;  // configured and existing
   bool operator==(const NodeFacts&) const = default;
 };
 

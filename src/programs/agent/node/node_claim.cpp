@@ -207,8 +207,7 @@ Result<void> NodeClaim::remove() const {
     TRY(FsRoot().remove(folder / kHandoverSocket));
     TRY(FsRoot().remove(folder / fmt::format("{}.new", kHandoverSocket)));
     TRY(FsRoot().remove(file));
-    std::error_code
-        stays_there;  // ignored: the folder is mounted here, or has files that are not ours
+    std::error_code stays_there;  // the folder is mounted here, or has other files
     std::filesystem::remove(folder, stays_there);
   }
   return {};

@@ -41,7 +41,7 @@ Result<void> Notices::follow(const Round& round) {
   return {};
 }
 
-// Warns about running containers whose grants the offer does not have any more.
+// Warns about running containers whose grants the offer no longer has.
 void Notices::say_of_grants(const offer::Offer& offer) {
   const auto grants = grants_();
   const auto orphans = describe_orphans(grants, offer);
@@ -54,7 +54,7 @@ void Notices::say_of_grants(const offer::Offer& offer) {
                describe_unlimited(grants, offer));
 }
 
-// In the log, and as an Event of the Node, whenever it is another line than before.
+// In the log, and as an Event of the Node, if the line is new.
 void Notices::say_and_tell(const std::string& topic, const char* reason, const char* action,
                            const std::string& line) {
   if (!said_.is_news(topic, line)) return;
@@ -62,7 +62,7 @@ void Notices::say_and_tell(const std::string& topic, const char* reason, const c
   tell({.warning = true, .reason = reason, .action = action, .note = line});
 }
 
-// Where they were not there from the beginning, nothing is advertised, and that is told.
+// If they were missing from the beginning, nothing is advertised, and that is reported.
 void Notices::tell_driver(const State& state) {
   const auto& driver = state.get<DriverStanding>();
   const bool gone = state.config.uses_cdi() && driver.trouble && driver.were_there;
@@ -78,7 +78,7 @@ void Notices::tell(const NodeNotice& notice) const {
   if (tell_) tell_(notice);
 }
 
-// Tells the resources newly withheld as an Event, for `kubectl describe node`. The log has them
+// Reports newly withheld resources as an Event, for `kubectl describe node`. The log has them
 // already.
 void Notices::tell_withheld(const offer::Offer& offer) const {
   const auto known = told_ ? told_->withheld : std::vector<offer::Withheld>();
@@ -94,7 +94,7 @@ void Notices::tell_withheld(const offer::Offer& offer) const {
         .note = joined(lines)});
 }
 
-// Tells as an Event which enforcer newly keeps memory instead of the kernel. The log has it as a
+// Reports as an Event which enforcer now keeps memory instead of the kernel. The log has it as a
 // warning of the offer.
 void Notices::tell_enforcers(const offer::Offer& offer) const {
   std::vector<std::string> lines;
@@ -114,7 +114,7 @@ void Notices::tell_enforcers(const offer::Offer& offer) const {
         .note = joined(lines)});
 }
 
-// Tells which control daemons have gone. A daemon that has not served yet is told as a withheld
+// Reports control daemons that have gone. One that has not served yet is reported as a withheld
 // resource.
 void Notices::tell_mps(const Round& round) {
   const auto& standings = round.state.get<MpsStandings>();
@@ -132,8 +132,7 @@ void Notices::tell_mps(const Round& round) {
   }
 }
 
-// What keeps claims from what the node's administrator asked for. The log has the label's trouble
-// already.
+// Why claims do not work as the administrator asked. The log has the label's trouble already.
 void Notices::tell_claims(const State& state) {
   const auto& node = state.get<NodeModeStanding>();
   const auto& claims = state.get<ClaimStanding>();

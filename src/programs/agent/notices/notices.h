@@ -1,5 +1,5 @@
 #pragma once
-// Tells people about the offer, as followers: each change of state in the log, and what keeps a Pod
+// Reports about the offer, as followers: each change of state in the log, and what keeps a Pod
 // waiting as an Event on the Node, each once.
 
 #include <functional>
@@ -14,8 +14,7 @@
 
 namespace tranche::agent {
 
-// Logs the changes between offers. In the list it stands behind the followers that can fail and
-// before those that serve, so its line precedes the registration that follows from the change.
+// Logs the changes between offers, before the registration that follows from them.
 class ChangeLog final : public Follower {
  public:
   explicit ChangeLog(const Log& log) : log_(log) {}
@@ -27,7 +26,7 @@ class ChangeLog final : public Follower {
   std::shared_ptr<const offer::Offer> told_;
 };
 
-// Tells what does not work, and which running containers have a grant that the offer no longer
+// Reports what does not work, and which running containers have a grant that the offer no longer
 // backs.
 class Notices final : public Follower {
  public:
@@ -35,7 +34,7 @@ class Notices final : public Follower {
   using Grants = std::function<std::vector<offer::GrantRecord>()>;
 
   // `grants`: returns the stored grants; empty: none are stored. `tell`: records an Event in the
-  // cluster; empty: there is none. `log` outlives it.
+  // cluster; empty: there is none.
   Notices(Grants grants, Tell tell, const Log& log)
       : grants_(std::move(grants)), tell_(std::move(tell)), log_(log) {}
 
@@ -55,7 +54,7 @@ class Notices final : public Follower {
   Grants grants_;
   Tell tell_;
   const Log& log_;
-  std::shared_ptr<const offer::Offer> told_;  // the offer whose withheld resources were told last
+  std::shared_ptr<const offer::Offer> told_;  // whose withheld resources were reported last
   SaidOnce said_;
   SaidOnce said_of_mps_;  // by resource
 };

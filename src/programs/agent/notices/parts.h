@@ -1,5 +1,5 @@
 #pragma once
-// What people are told of each change of the offer.
+// Reports about each change of the offer.
 
 #include "agent/context/parts.h"
 

@@ -138,15 +138,15 @@ std::string value_of(const offer::Grant& grant, const std::string& name) {
 constexpr const char* kMpsPipe = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr const char* kMpsPartition = "CUDA_MPS_SM_PARTITION";
 
-// What the resource's grants of these ids are given for MPS now.
+// What a grant of these ids would be given for MPS now.
 offer::Grant given_now(const offer::ResourceOffer& resource, const std::vector<std::string>& ids) {
   offer::Grant now;
   offer::add_mps(resource, ids, {}, now);
   return now;
 }
 
-// Whether MPS, by which `given` was given out, serves it no longer. `resource`: as it is offered
-// now; nullptr: it is not.
+// Whether MPS no longer serves what `given` was granted for. `resource`: on offer now; nullptr:
+// not.
 bool leads_nowhere(const offer::Grant& given, const offer::ResourceOffer* resource) {
   if (resource == nullptr || resource->sharing != config::SharingStrategy::kMps) return true;
   const auto now = given_now(*resource, given.ids);
@@ -176,7 +176,7 @@ std::string describe_stale_mps(const std::vector<offer::GrantRecord>& grants,
   std::vector<std::string> found;
   for (const auto& record : grants) {
     const offer::Grant& grant = record.grant;
-    // A grant of time-slicing leads to no server and needs none.
+    // A grant of time-slicing needs no server.
     if (value_of(grant, kMpsPipe).empty() || is_withheld(grant.resource, offer)) continue;
     if (leads_nowhere(grant, offer.find(grant.resource))) found.push_back(named(grant));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Describes for the log what changed between two offers, one line per change. Events and commands
-// use the same words.
+// Describes what changed between two offers, one line per change, in the words of Events and
+// commands.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace tranche::agent {
 
 struct ReportLine {
-  bool degraded = false;  // true: log as a warning; false: as a plain change of state
+  bool degraded = false;  // true: log as a warning; false: as a change of state
   std::string text;
   bool operator==(const ReportLine&) const = default;
 };
@@ -21,23 +21,23 @@ struct ReportLine {
 std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer::Offer& after);
 
 // One line about grants whose tranches the offer no longer has (fewer replicas, another resource
-// name); empty when there are none. Their containers keep what they were granted.
+// name); empty: none. Their containers keep what they were granted.
 std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,
                              const offer::Offer& offer);
 
-// One line about grants given out before their resource had limits; empty when there are none.
-// Kubelet replays the mounts of these grants, so only a new Pod is limited.
+// One line about grants from before their resource had limits; empty: none. Kubelet replays their
+// mounts, so only a new Pod is limited.
 std::string describe_unlimited(const std::vector<offer::GrantRecord>& grants,
                                const offer::Offer& offer);
 
-// One line about grants given out for MPS that it serves otherwise now (another protocol, other SM
-// partitions) or not any more; empty when there are none. Kubelet replays the environment of these
-// grants, which no longer leads to a server.
+// One line about grants for MPS that it serves differently now (another protocol, other SM
+// partitions) or no longer; empty: none. Kubelet replays their environment, which no longer leads
+// to a server.
 std::string describe_stale_mps(const std::vector<offer::GrantRecord>& grants,
                                const offer::Offer& offer);
 
-// One line about grants given out before MPS served their resource; empty when there are none. MPS
-// has the GPU to itself, so their processes get no context.
+// One line about grants from before MPS served their resource; empty: none. MPS has the GPU to
+// itself, so their processes get no context.
 std::string describe_before_mps(const std::vector<offer::GrantRecord>& grants,
                                 const offer::Offer& offer);
 

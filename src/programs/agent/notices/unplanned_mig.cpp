@@ -18,7 +18,7 @@ void UnplannedMig::tick(TimePoint now) {
   if (!machine_ || now < next_) return;
   next_ = now + kEach;
   const auto label = mig_config_ ? mig_config_() : std::string();
-  if (!label) return;  // nobody can say yet whether a layout is named
+  if (!label) return;  // it is unknown whether a layout is named
   text_ = for_claims_ ? std::string()
                       : offer::unplanned_mig(*machine_, strategy_, offer::names_a_layout(*label));
   if (said_.is_news("mixture", text_)) log_.warn(text_);
