@@ -108,7 +108,7 @@ bool is_in_a_claim_file(const FsRoot& fs, const std::filesystem::path& folder,
   if (!uids) return true;
   return std::ranges::any_of(*uids, [&](const std::string& uid) {
     const auto file = fs.read(folder / claim_file_name(uid));
-    if (!file) return file.error().code != Code::kNotFound;  // it has ended meanwhile
+    if (!file) return file.error().code != Code::kNotFound;  // the process has ended meanwhile
     return file->find(text) != std::string::npos;
   });
 }

@@ -48,7 +48,7 @@ struct DriverFiles {
   std::vector<std::string> firmware;
   std::vector<PlacedFile> configs;     // EGL, Vulkan, OpenCL, X.Org
   std::vector<std::string> sockets;    // sockets of nvidia-persistenced, fabric manager and MPS
-  std::vector<std::string> gds_files;  // besides nodes: /run/udev, /etc/cufile.json
+  std::vector<std::string> gds_files;  // in addition to nodes: /run/udev, /etc/cufile.json
   // Whether the nodes were found below the driver's root (a driver container's /dev), not in the
   // host's /dev.
   bool nodes_below_driver = false;

@@ -9,13 +9,13 @@ constexpr int kMostLinks = 40;  // as Linux follows
 
 using std::filesystem::path;
 
-// The way behind its first link.
+// The rest of the way after its first link.
 struct Followed {
   path way;
-  bool on_host = false;  // the link says where on the host; else `way` is of the driver root
+  bool on_host = false;  // the link leads to the host; otherwise `way` is in the driver root
 };
 
-// nullopt: there is no link on the way.
+// nullopt: no link on the way.
 std::optional<Followed> follow_first_link(const FsRoot& driver, const path& way) {
   path walked = "/";
   for (auto part = way.begin(); part != way.end(); ++part) {

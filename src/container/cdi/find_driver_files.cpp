@@ -27,7 +27,7 @@ constexpr auto kSocketFolders = std::to_array<std::string_view>({"/run", "/var/r
 constexpr auto kSockets =
     std::to_array<std::string_view>({"nvidia-persistenced/socket", "nvidia-fabricmanager/socket"});
 
-// Files for graphics. Containers have them where they were found, in each of these folders.
+// Files for graphics. Containers get them at the same paths, from each of these folders.
 constexpr auto kConfigFolders =
     std::to_array<std::string_view>({"/etc", "/usr/local/share", "/usr/share"});
 constexpr auto kConfigs = std::to_array<std::string_view>({
@@ -42,8 +42,8 @@ constexpr auto kConfigs = std::to_array<std::string_view>({
     "X11/xorg.conf.d/nvidia-drm-outputclass.conf",
     "OpenCL/vendors/nvidia.icd",
 });
-// Those of Vulkan, of which containers have the first that is found, in /etc. On GKE they lie in
-// the driver's root itself.
+// Vulkan's files. Containers get the first that is found, in /etc. On GKE they are in the driver's
+// root itself.
 constexpr auto kVulkanFolders =
     std::to_array<std::string_view>({"/etc", "/usr/local/share", "/usr/share", ""});
 constexpr auto kVulkan = std::to_array<std::string_view>({
@@ -90,7 +90,7 @@ Result<void> find_nodes(const FsRoot& dev, DriverFiles& files) {
     for (const auto& path : paths) {
       const auto name = std::filesystem::path(path).filename().string();
       if (!name.starts_with(pattern.prefix) || dev.is_directory(path)) continue;
-      if (!dev.exists(path)) continue;  // a link that leads to nothing
+      if (!dev.exists(path)) continue;  // a dangling link
       files.nodes[path] = numbers_of(dev.resolve(path));
     }
   }
@@ -133,8 +133,7 @@ Result<DrmFiles> drm_files_of(const DriverRoots& roots, const gpu::PciAddress& a
   return drm;
 }
 
-// The file in the first of the folders that has it; nullopt: none has. Also records dangling
-// links.
+// The file in the first folder that has it; nullopt: none. Also records dangling links.
 std::optional<std::string> find_in(const DriverRoots& roots,
                                    std::span<const std::string_view> folders, std::string_view name,
                                    std::vector<std::string>& dangling) {

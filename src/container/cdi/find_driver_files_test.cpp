@@ -84,7 +84,7 @@ TEST_F(DriverFilesTest, MissingLibraryIsAnErrorWithARemedy) {
   }
 }
 
-// A runtime that is to mount a link that leads to nothing makes no container.
+// A runtime cannot create a container that should mount a dangling link.
 TEST_F(DriverFilesTest, LinksThatLeadToNothingAreLeftOutAndTold) {
   const std::vector<std::string> broken = {
       kLib + "/libEGL.so",
@@ -126,7 +126,8 @@ TEST_F(DriverFilesTest, ALibraryThatIsRequiredAndALinkToNothingIsMissing) {
   EXPECT_THAT(find().cuda_folders, ElementsAre(kLib));
 }
 
-// The runtime is on the host, so an absolute link is of the host and not of the driver root.
+// The runtime is on the host, so an absolute link leads to the host's files, not to the driver
+// root's.
 TEST_F(DriverFilesTest, LinksAreFollowedAsTheHostFollowsThem) {
   const FsRoot host(dir_.path() / "host");
   const std::string name = kLib + "/libnvidia-nvvm.so." + kVersion;
@@ -168,9 +169,9 @@ TEST_F(DriverFilesTest, AFolderBehindALinkIsFollowedToo) {
   EXPECT_THAT(files.dangling, IsEmpty());
 }
 
-// A specification without a folder's files would take them from the containers.
+// A specification without a folder's files would take them from containers.
 TEST_F(DriverFilesTest, AFolderThatCannotBeReadIsNotEmpty) {
-  link(kLib + "/vdpau", "vdpau");  // in a circle: it is there, and cannot be listed
+  link(kLib + "/vdpau", "vdpau");  // in a circle: it exists and cannot be listed
   const auto files =
       find_driver_files({.driver = root_, .dev = root_, .host = root_}, kVersion, "", {});
   ASSERT_FALSE(files.has_value());
@@ -291,7 +292,7 @@ TEST_F(DriverFilesTest, TheMajorNumberOfCapabilities) {
   EXPECT_EQ(find().caps_major, 237U);
 }
 
-// A device node that every machine has represents a GPU's.
+// A device node that every machine has stands for a GPU's.
 TEST_F(DriverFilesTest, NumbersOfACharacterDevice) {
   link("/dev/nvidia0", "/dev/null");
   const auto numbers = find().nodes.at("/dev/nvidia0");
@@ -352,7 +353,7 @@ TEST_F(DriverFilesTest, ImexChannels) {
   EXPECT_THAT(find_imex_channels(driver, root_, "/elsewhere", imex)->ids, ElementsAre(0));
 }
 
-// NVIDIA's DaemonSet has the host's /dev there and nowhere else.
+// NVIDIA's DaemonSet has the host's /dev only there.
 TEST_F(DriverFilesTest, ImexChannelsUnderTheDriversRootOfTheContainer) {
   const config::Imex imex{.channel_ids = {0}, .required = true};
   link("/driver-root/dev/nvidia-caps-imex-channels/channel0", "/dev/null");

@@ -16,7 +16,6 @@ namespace tranche::cdi {
 
 class GpuEdits {
  public:
-  // The references must outlive it.
   GpuEdits(const DriverFiles& files, const SpecOptions& options)
       : files_(files), options_(options), hooks_(options.hook_program, options.disabled_hooks) {}
 

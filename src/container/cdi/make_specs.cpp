@@ -37,8 +37,8 @@ Spec gpu_spec(const offer::Offer& offer, const gpu::Machine& machine, const GpuE
   return spec;
 }
 
-// Nodes of devices that are not there, and whose numbers are not known either. They stay in the
-// file, so that a container starts as soon as they are there.
+// Missing device nodes with unknown numbers. They stay in the file, so that a container starts as
+// soon as they exist.
 void warn_of_missing_nodes(const Spec& spec, const DriverFiles& files, Specs& out) {
   std::set<std::string> missing;
   for (const auto& device : spec.devices) {

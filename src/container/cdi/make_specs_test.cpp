@@ -110,8 +110,7 @@ std::vector<std::string> hook_names(const Json& edits) {
   return out;
 }
 
-// The file that NVIDIA's plugin wrote for a driver container's root, the same byte for byte except
-// for its layout.
+// The file that NVIDIA's plugin wrote for a driver container's root: the same except for layout.
 TEST(MakeSpecs, PublishedSample) {
   const test::TempDir dir;
   const FsRoot root(dir.path());
@@ -188,7 +187,7 @@ TEST(MakeSpecs, NamesAndDevicesOfEveryResource) {
   EXPECT_EQ(by_index["cdiVersion"], "0.5.0") << "names that begin with a digit";
 }
 
-// As NVIDIA's plugin: --dev-root is for nodes that are in the host's /dev.
+// As in NVIDIA's plugin: --dev-root is for nodes in the host's /dev.
 TEST(MakeSpecs, NodesAreNamedOnTheHostWhereTheyWereFound) {
   struct Case {
     std::string name;
@@ -379,7 +378,7 @@ TEST(MakeSpecs, EmptyModesAreDroppedWithAWarning) {
                                           HasSubstr("/dev/infiniband")));
 }
 
-// A runtime refuses a file with such a device as a whole.
+// A runtime refuses the whole file because of such a device.
 TEST(MakeSpecs, ADeviceWhoseNodesAreUnknownIsLeftOut) {
   auto unknown = whole(1);
   unknown.paths.clear();
@@ -433,7 +432,7 @@ TEST(MakeSpecs, NamesOfHooksThatAreNoneAreTold) {
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("CDI hook update-ldcash: unknown")));
 }
 
-// The rules of the CDI specification that a runtime checks before it takes a file.
+// The rules of the CDI specification that a runtime checks.
 void expect_valid_edits(const Json& edits, const std::string& where) {
   for (const auto& [key, value] : edits.items()) {
     EXPECT_THAT(

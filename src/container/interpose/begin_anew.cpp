@@ -1,5 +1,5 @@
-// What each file keeps of this process is forgotten in a child. A file of its own: fork.h is
-// included by some of them.
+// Resets each file's state in a forked child. In a file of its own because some of them include
+// fork.h.
 
 #include "interpose/arrays.h"
 #include "interpose/driver.h"

@@ -98,7 +98,7 @@ class Blocks {
     std::size_t home(std::uint64_t key) const {
       return (mix(key >> kRow) << 3U | ((key >> kGrain) & 7U)) & (capacity - 1);
     }
-    // The key's actual or future place; nullptr: there is no table yet.
+    // The key's present or future place; nullptr: there is no table yet.
     Entry* place_of(std::uint64_t key) {
       if (capacity == 0) return nullptr;
       std::size_t i = home(key);

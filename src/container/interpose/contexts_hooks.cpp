@@ -24,7 +24,7 @@ int switched(int status) {
   return status;
 }
 
-// What the helper's thread does: this file knows all of it, and the helper none.
+// The helper's tasks: this file knows them, the helper does not.
 bool has_something_pending() { return has_work() || has_pending_frees(); }
 void look_after_work() {
   harvest();
@@ -41,8 +41,8 @@ void look_after_tenants() {
   if (settle_let_go()) tell_of_memory();
 }
 
-// With its first context a process begins to use a device; one that only looks at devices registers
-// nowhere.
+// A process begins to use a device with its first context; one that only looks at devices does not
+// register.
 int made(int status) {
   forget_current_context();
   if (status != kSuccess || !has_tenants()) return status;
@@ -100,7 +100,7 @@ int destroy(Context context, int (*call)(void*)) {
   return status;
 }
 
-// Others may still hold the device's primary context; where the driver does not say, it is taken to
+// Others may still hold the device's primary context; if the driver does not say, it is assumed to
 // live.
 bool is_primary_gone(int device) {
   unsigned flags = 0;

@@ -60,7 +60,7 @@ struct OldArray3dDescriptor {
   int format;
   unsigned channels, flags;
 };
-// These allocate nothing: memory is mapped into them later.
+// For these nothing is allocated: memory is mapped into them later.
 inline constexpr unsigned kArraySparse = 0x40;
 inline constexpr unsigned kArrayDeferred = 0x80;
 inline constexpr unsigned kArrayCubemap = 0x4;

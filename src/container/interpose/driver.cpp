@@ -18,8 +18,8 @@ namespace {
 constexpr int kNvmlUninitialized = 1;
 constexpr int kNvmlFunctionNotFound = 13;
 
-// For a function that the bound library does not have. Takes any arguments: the callers clean up,
-// on both machines.
+// Stands for a function that the bound library lacks. Takes any arguments: the callers clean up, on
+// both machines.
 int no_such_function() { return kNotInitialized; }
 int no_such_nvml_function() { return kNvmlFunctionNotFound; }
 
@@ -88,7 +88,7 @@ void* nvml_library;
 std::atomic<bool> cuda_bound;
 std::atomic<bool> nvml_bound;
 
-// `inside`: any function of the library. `missing` answers for what it does not have.
+// `inside`: any function of the library. `missing` stands for what it lacks.
 template <size_t N>
 void bind(const Binding (&bindings)[N], const void* inside, int (*missing)()) {
   const Object library = object_of(inside);
@@ -104,8 +104,8 @@ void* symbol_in(const Binding& one, int (*missing)()) {
   return real == reinterpret_cast<void*>(missing) ? nullptr : real;
 }
 
-// `symbol` of the library under its own name when it is loaded already; else of what the program
-// has in hand, or is linked with under another name.
+// `symbol` of the library under its own name if it is loaded; otherwise of the library that the
+// program has a handle of, or is linked with under another name.
 void* of_library(const char* name, const char* symbol, void* handle) {
   void* library = loader().dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
   void* found = library != nullptr ? loader().dlsym(library, symbol) : nullptr;
@@ -114,8 +114,8 @@ void* of_library(const char* name, const char* symbol, void* handle) {
   return found == nullptr || is_ours(found) ? nullptr : found;
 }
 
-// The library that the address is in, which from now on is not unloaded: a program may close its
-// own handle. nullptr: the loader does not tell.
+// The library that contains the address; from now on it stays loaded, because a program may close
+// its own handle. nullptr: the loader does not say.
 void* keep_loaded(const void* inside) {
   const char* file = file_of(inside);
   if (file == nullptr) return nullptr;
@@ -163,7 +163,7 @@ constinit Nvml nvml{
     .nvmlDeviceGetUUID = FIRST_CALL(Nvml, nvmlDeviceGetUUID)};
 #undef NVML
 
-// For launch_amd64.S, which does not know where in the table they are.
+// For launch_amd64.S, which does not know their places in the table.
 extern "C" {
 #define LAUNCHES(DO)            \
   DO(cuLaunchKernel)            \

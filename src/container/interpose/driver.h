@@ -1,12 +1,10 @@
 #pragma once
-// The real driver's functions, by symbol. It knows nothing of our own, which stand before them
-// (hooked.h).
+// The real driver's functions, by symbol. Our own, which are called before them, are in hooked.h.
 //
 // Bound once, when a program first looks one of them up or calls one of ours (bind_cuda); until
 // then each member first binds and then calls the real function. If no driver is loaded, or it
 // lacks the symbol, a member returns CUDA_ERROR_NOT_INITIALIZED (NVML_ERROR_UNINITIALIZED,
-// NVML_ERROR_FUNCTION_NOT_FOUND). A forked child keeps the addresses: the driver stays in
-// place.
+// NVML_ERROR_FUNCTION_NOT_FOUND). A forked child keeps the addresses: the driver stays in place.
 
 #include <dlfcn.h>
 
@@ -46,17 +44,17 @@ extern Nvml nvml;
 bool bind_cuda(void* handle);
 bool bind_nvml(void* handle);
 bool is_cuda_bound();
-// Held while a library is bound, and by who keeps something beside the addresses.
+// Held while a library is bound, and by users of more than the addresses.
 Lock& binding_lock();
-// In a forked child: the addresses stay, the lock of a thread that is not there does not.
+// In a forked child: the addresses stay; the lock is reset, because its thread does not exist.
 void forget_driver();
 
-// Of the line `i` of symbols.def, or of nvml.def, what the bound library has; nullptr: nothing.
+// The bound library's function for line `i` of symbols.def or nvml.def; nullptr: none.
 void* cuda_symbol(size_t i);
 void* nvml_symbol(size_t i);
 
-// The function of the bound library that a program wants which was given `found`: itself, or, where
-// that is of another copy of the library, the one of this name. A second copy has contexts and
+// The bound library's function for a program that was given `found`: `found` itself, or, if it is
+// from another copy of the library, the function of this name. A second copy has contexts and
 // memory of its own, which nobody would count.
 void* cuda_function(void* found, const char* name);
 void* nvml_function(void* found, const char* name);

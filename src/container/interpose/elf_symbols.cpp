@@ -19,7 +19,7 @@ Pointer at(ElfW(Addr) base, ElfW(Addr) value) {
   return reinterpret_cast<Pointer>(value < base ? base + value : value);
 }
 
-// As its dynamic section says where they are.
+// Found through its dynamic section.
 Object tables_of(ElfW(Addr) base, const ElfW(Dyn) * entry) {
   Object tables{.base = base};
   for (; entry->d_tag != DT_NULL; ++entry) {
@@ -33,7 +33,7 @@ Object tables_of(ElfW(Addr) base, const ElfW(Dyn) * entry) {
   return tables;
 }
 
-// Defined there, a function, and the version that new programs bind to.
+// A function defined there, in the version that new programs bind to.
 bool is_it(const Object& tables, std::uint32_t index, const char* name) {
   const ElfW(Sym)& symbol = tables.symbols[index];
   const bool hidden = tables.versions != nullptr && (tables.versions[index] & 0x8000U) != 0;
@@ -73,8 +73,8 @@ const ElfW(Dyn) * dynamic_of(ElfW(Addr) base, const ElfW(Phdr) * parts, unsigned
   return nullptr;
 }
 
-// The program's list of loaded objects, which its dynamic section leads debuggers to. nullptr: the
-// program was linked in a way that leaves that out.
+// The program's list of loaded objects, found through its dynamic section (DT_DEBUG). nullptr: the
+// program was linked without it.
 const link_map* loaded_objects() {
   const auto* parts = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
   const auto count = static_cast<unsigned>(getauxval(AT_PHNUM));
@@ -166,9 +166,8 @@ void* symbol_of(const Object& object, const char* symbol) {
 }
 
 void* of_libc(const char* symbol) {
-  // The libraries that a program starts with are at the list's beginning and stay there, including
-  // the C library; of those loaded later only an older glibc's libdl and libpthread are ever looked
-  // for.
+  // The libraries of a program's start, including the C library, are at the list's beginning and
+  // stay there. Of later ones only an older glibc's libdl and libpthread are ever looked for.
   const link_map* first = loaded_objects();
   for (const char* part :
        {"libc.so.6", "libc-2.", "libdl.so.2", "libdl-2.", "libpthread.so.0", "libpthread-2."}) {

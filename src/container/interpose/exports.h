@@ -1,6 +1,6 @@
 #pragma once
 // Our functions under the driver's names: what the library exports. For the files that define them,
-// and for who answers a program with their addresses (hooked.cpp).
+// and for hooked.cpp, which gives their addresses to programs.
 
 #include "interpose/cuda.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <new>
 
-// In every glibc of ours, where pthread_atfork is in a library that a program may not have.
+// Exists in every supported glibc; pthread_atfork is in a library that a program may not have.
 extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* dso);
 extern "C" void* __dso_handle;
 

@@ -23,7 +23,7 @@ constinit Estimates tranche_estimates;
 const char tranche_mixed = 0;
 }
 
-// What launch_amd64.S takes for granted.
+// Assumptions of launch_amd64.S.
 static_assert(offsetof(Thread, batch) == 0 && offsetof(Thread, default_key) == 8);
 static_assert(offsetof(Batch, key) == 0 && offsetof(Batch, left) == 8 &&
               offsetof(Batch, launches) == 16 && offsetof(Batch, what) == 24);
@@ -43,7 +43,7 @@ Lock lock;
 std::atomic<int> open_count;
 
 // Our calls must not break a capture of the program. Only the driver knows whether one is active
-// (it may end by an error, in another stream or with its stream), so this applies to all of
+// (it may end by an error, in another stream or with its stream), so this is used around all of
 // them.
 class Aside {
  public:
@@ -51,15 +51,15 @@ class Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
   ~Aside() { change(); }
-  // To the program's mode for now, and back.
+  // Switches between the program's mode and ours.
   void change() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
 
  private:
   int mode_ = kCaptureRelaxed;
 };
 
-// A thread that waits is as the program left it: a signal handler may leave by siglongjmp, and then
-// nothing of ours puts it right.
+// A waiting thread has the program's own state: a signal handler may leave by siglongjmp, and then
+// none of our code restores it.
 void queue_for_turn(const Part& part, std::uint64_t ns, Aside& aside, Uncancelled& uncancelled) {
   aside.change();
   uncancelled.pause();
@@ -80,8 +80,8 @@ bool record(Event event, const Queue& queue) {
          kSuccess;
 }
 
-// One key for each stream of the process: handles as they are, the default streams by their context
-// and thread. Those are odd, which no handle is.
+// A key for each stream of the process: the handle, or for default streams one made of context and
+// thread, which is odd, as no handle is.
 std::uintptr_t stream_key(Stream stream, bool twin, Context context) {
   const auto handle = reinterpret_cast<std::uintptr_t>(stream);
   if (handle > kPerThreadStream) return handle;
@@ -99,7 +99,7 @@ Context current_context() {
   return driver.cuCtxGetCurrent(static_cast<void*>(&context)) == kSuccess ? context : nullptr;
 }
 
-// The stream's place; nullptr: there is none.
+// The stream's place; nullptr: none.
 Queue* queue_for(std::uintptr_t key, Stream stream, bool twin, Context current) {
   if (Queue* queue = find_queue(key); queue != nullptr) return queue;
   Context context = current;
@@ -114,13 +114,13 @@ Queue* queue_for(std::uintptr_t key, Stream stream, bool twin, Context current) 
   return queue;
 }
 
-// Whether all its work has ended: what is recorded now is later than that, by an unknown
+// Whether all its work has ended: then an event recorded now is later than the end, by an unknown
 // amount.
 bool is_dry(const Queue& queue) {
   return (queue.twin ? driver.cuStreamQuery_ptsz : driver.cuStreamQuery)(queue.stream) == kSuccess;
 }
 
-// The open batch takes no more; everything it asked for is accounted.
+// The open batch takes no more; all that it asked for is accounted.
 std::uint64_t finish(Queue& queue) {
   queue.is_open = false;
   queue.launching = 0;
@@ -137,7 +137,7 @@ void close(Queue& queue) {
   if (!queue.is_open || queue.launching != 0 || queue.count == kPending) return;
   const std::uint64_t asked = finish(queue);
   Event end = queue.context->take_event();
-  // Asked before the end is recorded: with that event in it the stream is not dry.
+  // Asked before the end is recorded, after which the stream is not dry.
   const bool is_loose = !is_capturing(queue.stream, queue.twin) && is_dry(queue);
   const Pair pair{.next = nullptr,
                   .begin = queue.begin,
@@ -198,7 +198,7 @@ std::int64_t quantum_of(const Part& part) {
              : kQuantum;
 }
 
-// Its context is no more, and its events with it.
+// Its context no longer exists, nor do its events.
 void drop(Queue& queue) {
   abandon(queue);
   while (queue.count != 0) report_unmeasured(*queue.context->part(), pop_pair(queue).asked);
@@ -214,7 +214,7 @@ Context ask_context() {
 
 namespace {
 
-// More contexts are at work than there are places: it waits like the others, and counts with its
+// More contexts are active than there are places: waits like the others, and counts with its
 // expected time.
 void pass_unmeasured(const void* what, Aside& aside, Uncancelled& uncancelled) {
   const Part* part = current_part();
@@ -255,7 +255,7 @@ Passage pass_slowly(Stream stream, bool twin, const void* what) {
     return {};
   }
   const std::uint64_t first = tranche_estimates.of(what);
-  // Without the lock: meanwhile other threads launch, and what has ended is reported.
+  // Without the lock: meanwhile other threads launch, and finished work is reported.
   if (!take_turn(*part, first)) queue_for_turn(*part, first, aside, uncancelled);
   const Guard guard(lock);
   // Another thread may have opened one in the stream; or it has lost its place.
@@ -281,7 +281,7 @@ void launched(const Passage& passage, bool is_done) {
   const Aside aside;
   const Guard guard(lock);
   Queue& queue = queue_of(*passage.batch);
-  // Its context or its stream may be gone, and the place another's.
+  // The context or stream may be gone, and the place another's.
   if (!queue.is_open || queue.serial != passage.serial) return;
   if (queue.launching != 0) --queue.launching;
   if (const std::uint64_t now = now_ns(); now - queue.opened > kStale) queue.late = now;
@@ -342,7 +342,7 @@ void ContextChange::ended(Context context) {
 }
 
 void harvest() {
-  const Undisturbed undisturbed;  // threads that wait do this all the time
+  const Undisturbed undisturbed;  // waiting threads do this all the time
   if (!lock.try_lock()) return;
   const Aside aside;
   harvest_locked();

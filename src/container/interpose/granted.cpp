@@ -50,7 +50,7 @@ class Line {
     is_whole_ &= length_ + 1 < size;
     if (length_ + 1 < size) text[length_++] = c;
   }
-  // nullptr: it is not a mount that fits. Until the next line begins.
+  // nullptr: not a mount that fits. Valid until the next line begins.
   const Mount* end() {
     end_field();
     if (!is_whole_ || field_ < kPoint) return nullptr;
@@ -86,8 +86,8 @@ class Line {
   bool is_whole_ = true;
 };
 
-// One thread at a time is here. The thread's own stack may be a small one
-// (docs/internals/limits.md, "In a thread with a small stack").
+// Only one thread at a time. The thread's own stack may be small (docs/internals/limits.md, "In a
+// thread with a small stack").
 constinit char buffer[4096]{};
 constinit Line line{};
 constinit Mount library{};
@@ -117,8 +117,8 @@ int each_mount(Take take) {
   return error;
 }
 
-// Mounts of folders named .../tenants/<id>, as they are met: the kernel writes the list anew for
-// who reads it again, and that is the most of what a program's start costs here.
+// Mounts of folders named .../tenants/<id>, collected in one pass: the kernel generates the list
+// again for each reading, which is most of a program's start-up cost here.
 constexpr unsigned kKept = 20;
 constinit Mount kept[kKept]{};
 

@@ -26,7 +26,7 @@ struct Stretch {
   std::uint64_t begin;
   std::uint64_t end;
 };
-// The last stretch of a device that work of this process covered without a gap.
+// The last interval without a gap in which a device worked for this process.
 Stretch covered[kMaxParts];
 
 std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
@@ -55,9 +55,9 @@ void learn_from(const Pair& pair, std::uint64_t length, std::uint64_t own) {
   }
 }
 
-// The stretch in which the GPU worked, as far as it is known. If a thread was delayed before it
-// came back from the driver, that is the time since then, or what was asked for if that is more.
-// Before an end that was recorded late, no more is reported than was asked for.
+// The interval in which the GPU worked, as far as known. If a thread was delayed before it came
+// back from the driver, that is the time since then, or what was asked for if that is more. Before
+// an end that was recorded late, at most what was asked for is reported.
 Stretch worked(const Ended& one) {
   const Pair& pair = one.pair;
   const std::uint64_t length = one.end - one.begin;
@@ -106,7 +106,7 @@ void take(Queue& queue, bool is_measured, std::uint64_t now) {
   context.return_event(pair.end);
 }
 
-// Whether the oldest work of the queue that has not ended began.
+// Whether the queue's oldest unfinished work has begun.
 bool has_begun(Queue& queue, std::uint64_t now) {
   if (queue.since != 0) return true;
   const Event begin = queue.count != 0 ? queue.oldest->begin : queue.begin;

@@ -30,14 +30,13 @@ void rest() {
 }
 
 void* help(void*) {
-  int mode =
-      kCaptureRelaxed;  // captures of the program's are not to be broken by what is asked here
+  int mode = kCaptureRelaxed;  // what is asked here must not break a capture of the program
   driver.cuThreadExchangeStreamCaptureMode(&mode);
   std::uint64_t looked = now_ns();
   for (;;) {
     if (!given.has_work()) {
       called.store(0);
-      if (!given.has_work()) rest();  // work that came in between has called
+      if (!given.has_work()) rest();  // work that came in between has woken it
     } else {
       nap_ns(kTick);
     }
@@ -49,8 +48,8 @@ void* help(void*) {
   return nullptr;
 }
 
-// As the program's own calls find it: a sanitizer wants to know of every thread. Else the C
-// library's, which the program may have loaded for itself.
+// As the program's own calls find it, because a sanitizer wants to know every thread. Otherwise the
+// C library's, which the program may have loaded itself.
 void* of_program(const char* symbol) {
   void* found = loader().dlsym(RTLD_DEFAULT, symbol);
   return found != nullptr ? found : of_libc(symbol);
@@ -59,8 +58,8 @@ void* of_program(const char* symbol) {
 using Create = int (*)(unsigned long*, const void*, void* (*)(void*), void*);
 using Detach = int (*)(unsigned long);
 
-// The thread calls the driver. Programs with many threads give them small stacks, some by the
-// default of all (RLIMIT_STACK, pthread_setattr_default_np).
+// The thread calls the driver. Programs with many threads give them small stacks, some by default
+// for all (RLIMIT_STACK, pthread_setattr_default_np).
 class Attributes {
  public:
   Attributes() {
@@ -90,7 +89,7 @@ void start_helper(const HelperTasks& tasks) {
   const auto create = reinterpret_cast<Create>(of_program("pthread_create"));
   const auto detach = reinterpret_cast<Detach>(of_program("pthread_detach"));
   if (create == nullptr || detach == nullptr) return;
-  // Signals are the program's threads' to take.
+  // Only the program's threads handle signals.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -50,13 +50,13 @@ void* const kNvml[] = {
 #undef NVML
 
 // Open addressing by address; written under binding_lock(), read by any thread: the value first.
-// Small, for what is touched of it is a program's start: several addresses of each function would
-// fit.
+// Small, because its cost is the memory touched at a program's start: several addresses for each
+// function would fit.
 constexpr size_t kHooks = 1024;
 std::atomic<void*> hooked_addresses[kHooks];
-std::atomic<std::uint32_t> hooks[kHooks];  // how far behind our beginning the function is
+std::atomic<std::uint32_t> hooks[kHooks];  // the function's distance from our beginning
 
-// Names that are hooked, by hash: an index into kHooked and one.
+// Hooked names by hash: an index into kHooked plus one.
 constexpr size_t kNames = 512;
 std::uint16_t names[kNames];
 
@@ -81,7 +81,7 @@ void remember(void* address, void* ours) {
   }
 }
 
-// Eight characters at a time, the last eight of a name as they are.
+// Eight characters at a time; the last eight as they are.
 std::uint32_t hash_of(const char* name) {
   constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ULL;
   const size_t length = strlen(name);
@@ -109,7 +109,7 @@ void make_names() {
   }
 }
 
-// Whether something stands before the driver's function `name`, as cuGetProcAddress names them.
+// Whether we hook the driver's function `name`, as cuGetProcAddress names it.
 bool is_hooked_name(const char* name) {
   for (size_t i = hash_of(name) % kNames; names[i] != 0; i = (i + 1) % kNames) {
     if (strcmp(kHooked[names[i] - 1].name, name) == 0) return true;
@@ -117,8 +117,8 @@ bool is_hooked_name(const char* name) {
   return false;
 }
 
-// Asks the driver for each interface of `name` that we know, and remembers what it answered: it may
-// have answered other addresses than dlsym did.
+// Asks the driver for each interface of `name` that we know, and stores the answers, which may
+// differ from dlsym's.
 void learn(const char* name, std::uint64_t flags) {
   const UncancelledGuard guard(binding_lock());
   for (const Hook& b : kHooked) {
@@ -132,7 +132,7 @@ void learn(const char* name, std::uint64_t flags) {
   }
 }
 
-// What a lookup by name, version and flags gave, in place.
+// Replaces the result of a lookup by name, version and flags.
 void swap_answer(const char* name, void** function, std::uint64_t flags) {
   if (name == nullptr || function == nullptr || *function == nullptr) return;
   void* ours = hook_of(*function);

@@ -102,10 +102,10 @@ int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
   return gated(stream, twin, exec, [&] { return with_memory(exec, launch); });
 }
 
-// Not what unloads, nor what sets a context's limits, which may lower them.
+// Excludes unloading, and setting a context's limits, which may lower them.
 constexpr bool is_load(const char* name) { return __builtin_strstr(name, "Load") != nullptr; }
 
-// What unloads it again; nullptr: nothing can.
+// The function that unloads it; nullptr: none can.
 int (*unloader_of(const char* name))(void*) {
   if (__builtin_strstr(name, "ModuleLoad") != nullptr) return driver.cuModuleUnload;
   if (__builtin_strstr(name, "LibraryLoad") != nullptr) return driver.cuLibraryUnload;
@@ -121,8 +121,7 @@ bool is_full() {
   return part != nullptr && is_over(*part);
 }
 
-// The memory of loaded code is known once NVML has reported it; it is unloaded again if it is too
-// much.
+// The memory of loaded code is known once NVML has reported it; what is too much is unloaded again.
 int unload_what_is_too_much(const char* name, void* loaded) {
   const auto unload = unloader_of(name);
   if (unload == nullptr || loaded == nullptr || !is_full()) return kSuccess;
@@ -146,7 +145,7 @@ void forget_graphs() { graph_memory.reset(); }
 }  // namespace tranche::interpose
 
 #define OWN(symbol, name, version, twin, parameters)
-// A copy that returns when it is done has ended its batch.
+// A synchronous copy has ended its batch.
 #define GATED(symbol, name, version, twin, stream, parameters, arguments)                 \
   int symbol parameters {                                                                 \
     const int status =                                                                    \
@@ -169,7 +168,7 @@ void forget_graphs() { graph_memory.reset(); }
     close_all_batches();                                          \
     return driver.symbol arguments;                               \
   }
-// What the stream waits for may be the host's or another process's to do: that is no GPU time.
+// The stream may wait for the host or another process: that is no GPU time.
 #define HOLDS(symbol, name, version, twin, stream, parameters, arguments) \
   int symbol parameters {                                                 \
     close_batches_of(stream, twin);                                       \
@@ -182,9 +181,9 @@ void forget_graphs() { graph_memory.reset(); }
 #undef LATER
 #undef HOLDS
 
-// Each in two: the usual way, which ends in a jump and saves no register, and pass_slowly(). On
-// x86-64 the compiler moves the arguments that lie on the stack to and fro, which is half of what a
-// launch costs here: there the usual way is launch_amd64.S.
+// Each in two parts: the usual way, which ends in a jump and saves no register, and pass_slowly().
+// On x86-64 the compiler moves stack arguments to and fro, which is half of a launch's cost here,
+// so there the usual way is launch_amd64.S.
 #if defined(__x86_64__)
 #define USUAL_WAY(symbol, twin, stream, what, parameters, arguments)
 #else
@@ -308,7 +307,7 @@ int cuStreamDestroy_v2(void* stream) {
 
 namespace {
 
-// Batches end first: their events are not to become the graph's.
+// Batches end first: their events must not become the graph's.
 template <class Call>
 int begin_capture(Stream stream, bool twin, Call call) {
   close_batches_of(stream, twin);

@@ -13,12 +13,12 @@ namespace {
 
 using namespace limit;
 
-constexpr std::uint64_t kPatience = 100'000'000;  // ns that it tries
+constexpr std::uint64_t kPatience = 100'000'000;  // ns of trying
 constexpr int kHurried = 8;                       // attempts without sleeping
-constexpr int kLongest = 50;                      // naps grow up to here
+constexpr int kLongest = 50;                      // naps grow up to this factor
 constexpr std::uint64_t kNap = 20'000;            // ns, times the attempt
 
-// The time is asked for once it sleeps.
+// The time is first read when it sleeps.
 class Patience {
  public:
   // false: it has tried long enough.
@@ -40,11 +40,11 @@ class Patience {
   std::uint64_t since_ = 0;
 };
 
-// The calling thread's place in the slots of this process; those that find none left count in the
-// word. Not given back when the thread ends.
+// The calling thread's place in this process's slots; threads without one count in the word. Not
+// released when the thread ends.
 unsigned own_place() {
   static std::atomic<unsigned> taken;
-  // In the thread's static block: the library is there from the start.
+  // in the thread's static block: the library is loaded from the start
   static thread_local unsigned place __attribute__((tls_model("initial-exec")));  // and one
   if (place == 0) {
     const unsigned next = taken.load(std::memory_order_relaxed);
@@ -61,9 +61,9 @@ class Deciding {
         before_(byte_ != nullptr ? byte_->load(std::memory_order_relaxed) & 0xFEU : 0) {
     tell(before_ + 1U);
   }
-  // What the charge counts besides its bytes.
+  // What the charge counts in addition to its bytes.
   std::uint64_t mark() const { return byte_ != nullptr ? 0 : wire::kUndecided; }
-  // It is over, and the charge is in the word or out of it.
+  // It is over: the charge is in the word, or withdrawn.
   void granted() const { tell(before_); }
   void withdrawn() const { tell(before_ + 2U); }
 
@@ -76,7 +76,7 @@ class Deciding {
   unsigned before_;
 };
 
-// What a dead process left is final: there is no need to wait for it.
+// A dead process's values are final: no need to wait for it.
 bool is_alive(const wire::Slot& slot) {
   const auto pid = static_cast<pid_t>(slot.inner_pid.load(std::memory_order_relaxed));
   const KeepErrno keep_errno;
@@ -102,8 +102,8 @@ Ledger::Attempt Ledger::attempt(unsigned device, std::uint64_t bytes) {
     return is_full(device, bytes, limit) ? Attempt::kNoRoom : Attempt::kConflict;
   }
   const Deciding deciding(own_);
-  // What stood there at that moment, and not what stands there now: a sibling thread that comes
-  // later sees this charge, and to read a word again that was just changed takes long.
+  // The value at that moment, not the present one: a later sibling thread sees this charge, and
+  // reading a word again that was just changed takes long.
   const std::uint64_t before =
       charged.fetch_add(bytes + deciding.mark(), std::memory_order_seq_cst);
   const std::uint64_t own = wire::bytes_of(before + bytes);
@@ -119,7 +119,7 @@ bool Ledger::charge(unsigned device, std::uint64_t bytes) {
   return first == Attempt::kGranted || go_on(device, bytes, first);
 }
 
-// After the first attempt, which was not granted.
+// After a first attempt that was not granted.
 bool Ledger::go_on(unsigned device, std::uint64_t bytes, Attempt result) {
   Patience patience;
   while (result == Attempt::kConflict && patience.pause()) result = attempt(device, bytes);
@@ -128,7 +128,7 @@ bool Ledger::go_on(unsigned device, std::uint64_t bytes, Attempt result) {
   return false;
 }
 
-// Whether what was found stands: slots are read one after the other, so one look alone may be of no
+// Whether a finding is stable: slots are read one after the other, so a single pass may match no
 // moment at all.
 bool Ledger::is_full(unsigned device, std::uint64_t bytes, std::uint64_t limit) const {
   const Look before = look(device);
@@ -176,7 +176,7 @@ Ledger::Look Ledger::look(unsigned device) const {
     bool is_undecided = word >= wire::kUndecided;
     sum.bytes = wire::add(sum.bytes, bytes);
     sum.print = sum.print * kMix + bytes;
-    // After the word: whose charge was in it says so still, or has said that it was withdrawn.
+    // After the word: a charge in it is still marked here, or was marked as withdrawn.
     for (const wire::Byte& deciding : slot.deciding) {
       const unsigned value = deciding.load(std::memory_order_acquire);
       sum.print = sum.print * kMix + value;

@@ -12,8 +12,8 @@
 // nothing more itself.
 //
 // Any number of threads and processes; blocks at most some 100 ms, and only while a sibling is in
-// the middle of a charge; no allocation. It borrows the page, the file and
-// the slot, all mapped for the lifetime of the process.
+// the middle of a charge; no allocation. It borrows the page, the file and the slot, all mapped for
+// the lifetime of the process.
 
 #include <cstdint>
 

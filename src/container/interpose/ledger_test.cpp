@@ -24,8 +24,8 @@ constexpr std::uint64_t kMiB = 1U << 20U;
 struct Tenant {
   PolicyPage policy{};
   UsageFile usage{};
-  // The truth, kept by those who were granted something: never more than what they hold. One word,
-  // for a sum over several is of no one moment.
+  // The true sum, kept by those who were granted something: never more than what they hold. In one
+  // word, because a sum over several matches no single moment.
   std::atomic<std::uint64_t> granted{0};
   std::atomic<std::uint64_t> excess{0};  // granted beyond the limit, at most
   std::atomic<std::uint64_t> charges{0};
@@ -192,7 +192,7 @@ TEST_F(LedgerTest, KilledProcessesLeaveNothingOnceTheirSlotsAreCleared) {
   }
 }
 
-// What fits is granted each time, however often others ask for what does not.
+// What fits is granted each time, however often others ask for too much.
 TEST_F(LedgerTest, WhoAsksForTooMuchTakesNothingFromItsSiblings) {
   ASSERT_TRUE(ledger(0).charge(0, 60 * kMiB));
   std::array<pid_t, 4> probers{};
@@ -263,7 +263,7 @@ TEST_F(LedgerTest, WhatAnEndedProcessWasDecidingIsNotWaitedFor) {
   EXPECT_TRUE(ledger(0).charge(0, 40 * kMiB));
 }
 
-// Those that find no place in the slot count in the word.
+// Threads without a place in the slot count in the word.
 TEST_F(LedgerTest, MoreThreadsThanPlacesChargeAndGiveBack) {
   std::vector<std::jthread> threads;
   for (unsigned i = 0; i < kDeciders + 20; ++i) {
@@ -279,7 +279,7 @@ TEST_F(LedgerTest, MoreThreadsThanPlacesChargeAndGiveBack) {
   EXPECT_TRUE(ledger(1).charge(0, 100 * kMiB));
 }
 
-// Two that want the same last bytes: one of them gets them, each time.
+// Of two that want the same last bytes exactly one gets them, each time.
 TEST_F(LedgerTest, OfTwoThatRaceForTheLastBytesOneGetsThem) {
   auto* turn = new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
       std::atomic<int>[4]{};

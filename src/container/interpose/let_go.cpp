@@ -12,7 +12,7 @@ namespace {
 
 struct Sum {
   std::uint64_t bytes;
-  std::uint32_t units;  // as the slot says it
+  std::uint32_t units;  // as in the slot
 
   void add(const Sum& other) {
     bytes += other.bytes;
@@ -30,7 +30,7 @@ struct Waiting {
 };
 Waiting waiting_of[kMaxParts];
 Lock letting_go;
-std::atomic<bool> has_let_go;  // there ever was something
+std::atomic<bool> has_let_go;  // anything was ever released this way
 
 std::atomic<std::uint32_t>& word_of(const Part& part) {
   return part.slot().work[part.device].let_go;
@@ -47,7 +47,7 @@ void begin_turn(const Part& part, Waiting& waiting) {
   waiting.until = now_ns() + kToldLongest;
 }
 
-// The word first: an arbiter that reads in between takes the bytes for charged, as they were.
+// The word first: an arbiter that reads in between counts the bytes as charged, as they were.
 void settle_one(const Part& part, Waiting& waiting) {
   if (waiting.now.bytes == 0) return;
   const bool is_told = readings_of(part) - waiting.readings >= kReadingsThatTell;

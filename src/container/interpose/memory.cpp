@@ -31,7 +31,7 @@ struct Mapping {
 Blocks<Physical> physicals;
 Blocks<Mapping> mappings;
 
-// The record, once nothing refers to it.
+// Drops the record once nothing refers to it.
 void let_go(std::uint64_t handle) {
   Physical gone;
   const bool is_unused =
@@ -56,7 +56,7 @@ const Part* part_of_import(std::uint64_t handle) {
   const bool is_limited =
       part.rule == Part::Rule::kTenant &&
       part.policy().memory_limit.load(std::memory_order_relaxed) != wire::kNoLimit;
-  // Where NVML was never read nothing would end it.
+  // If NVML is never read, nothing would end it.
   return is_limited && part.policy().readings.load(std::memory_order_relaxed) != 0 ? &part
                                                                                    : nullptr;
 }
@@ -70,7 +70,7 @@ int map_import(CUdeviceptr address, size_t bytes, std::uint64_t handle, const Pa
     give_back(part, bytes);
     return status;
   }
-  // From here on it is known, and not charged again however often it is mapped.
+  // From here on it is known, and mapping it again charges nothing.
   if (physicals.put(handle, {{part, 0, nullptr}, 1, 1, false})) {
     mappings.put(address, {handle, bytes});
   }
@@ -86,7 +86,7 @@ int allocate_linear(Address* address, std::uint64_t bytes, Call call, Free free)
       [&] { free(*address); });
 }
 
-// Rows are padded; by how much the driver says afterwards.
+// Rows are padded; the driver reports by how much afterwards.
 template <class Address, class Size, class Call, class Free>
 int allocate_pitched(Address* address, Size* pitch, std::uint64_t width, std::uint64_t height,
                      Call call, Free free) {
@@ -111,7 +111,7 @@ int allocate_pitched(Address* address, Size* pitch, std::uint64_t width, std::ui
   return status;
 }
 
-// Whose pools an allocation in the stream is from; false: there is no context.
+// The device whose pools an allocation in the stream comes from; false: there is no context.
 bool device_of_stream(void* stream, int& device) {
   if (driver.cuCtxGetDevice(&device) != kSuccess) return false;
   const bool is_default = reinterpret_cast<std::uintptr_t>(stream) <= kPerThreadStream;
@@ -163,18 +163,20 @@ int told_pool(void* pool, const void* location, unsigned type, int status) {
   return status;
 }
 
-// What a destroyed pool leaves behind is an allocation as any other; no context's end frees it.
+// What a destroyed pool leaves behind is an allocation like any other, which no context's end
+// frees.
 bool keep_piece(std::uint64_t address, const Part& part, std::uint64_t bytes) {
   return allocations.put(address, {part, bytes, nullptr});
 }
 
-// It stays charged under its address: until that is given out anew, or its context ends.
+// Stays charged under its address until that is given out again, or its context ends.
 void keep_charged(std::uint64_t address, const Held& held) {
   const bool is_anew = allocations.with(address, [](const Held&) { return true; });
   if (is_anew || !allocations.put(address, held)) give_back(held.part(), held.bytes());
 }
 
-// The memory is there until the stream gets to it; while a stream captures nothing is freed at all.
+// The memory exists until the stream reaches the free; while a stream captures nothing is freed at
+// all.
 template <class Call>
 int free_in_stream(std::uint64_t address, void* stream, bool twin, Call call) {
   Piece piece{};
@@ -211,8 +213,8 @@ bool take(const Part& part, std::uint64_t bytes) {
   if (part.rule == Part::Rule::kUnknown) return false;
   auto ledger = part.ledger();
   if (ledger.charge(part.device, bytes)) return true;
-  // What streams got to, and what pools gave back, since they were last looked at. Whether there is
-  // room now counts, not who gave it back: another thread may have done so since the charge.
+  // Frees reached by streams and returns of pools since the last check. Only the present room
+  // counts: another thread may have settled them since the charge.
   settle_frees();
   settle_pools();
   if (ledger.has_room(part.device, bytes) && ledger.charge(part.device, bytes)) return true;
@@ -423,7 +425,7 @@ int cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, std::uint64_t han
 int cuMemUnmap(CUdeviceptr address, size_t bytes) {
   const int status = driver.cuMemUnmap(address, bytes);
   if (status != kSuccess) return status;
-  // One call may take away several mappings that lie side by side.
+  // One call may unmap several adjacent mappings.
   for (CUdeviceptr at = address; at < address + bytes;) {
     Mapping mapping;
     if (!mappings.take(at, mapping) || mapping.bytes == 0) break;

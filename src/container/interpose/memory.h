@@ -1,5 +1,5 @@
 #pragma once
-// The device memory that this process holds besides pools (pools.h): allocations, and mapped
+// The device memory that this process holds outside of pools (pools.h): allocations, and mapped
 // physical memory. Arrays (arrays.h) are handled in the same way.
 
 #include "interpose/blocks.h"
@@ -26,7 +26,7 @@ int allocate(Blocks<Held>& blocks, const Part* part, std::uint64_t bytes, Call c
     give_back(*part, bytes);
     return status;
   }
-  // A previous record at this place was freed in an unseen way: the driver has reused the place.
+  // A record at this place was freed unseen: the driver has reused the place.
   Held gone;
   const bool is_kept = blocks.put(key(), {*part, bytes, known_context()}, &gone);
   if (gone.is_any()) give_back(gone.part(), gone.bytes());

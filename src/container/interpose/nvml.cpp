@@ -114,7 +114,7 @@ std::uint64_t used_of(void* device, const View& view) {
 void drop_reserved(Memory&) {}
 void drop_reserved(MemoryV2& info) { info.reserved = 0; }
 
-// `total`, `free`, `used` of a device as they stand, made those of the part.
+// Replaces a device's `total`, `free`, `used` by those of the part.
 template <class Info>
 void show(void* device, const View& view, Info& info) {
   if (view.memory < info.total) info.total = view.memory;
@@ -124,7 +124,7 @@ void show(void* device, const View& view, Info& info) {
   drop_reserved(info);
 }
 
-// What `ask` tells of memory, made that of the part. A part is known also where the driver tells
+// Replaces the memory that `ask` returns by the part's. A part is known even if the driver reports
 // nothing.
 template <class Info>
 int tell_memory(void* device, Info* info, int (*ask)(void*, void*), bool is_known_form) {
@@ -140,14 +140,14 @@ int tell_memory(void* device, Info* info, int (*ask)(void*, void*), bool is_know
 
 // ---- processes
 
-// Whether the driver's account of a process is not this container's to see.
+// Whether the driver's account of a process must be hidden from this container.
 bool is_hidden(void* device, unsigned pid) {
   const View view = view_of_handle(device);
   const Uncancelled uncancelled;
   return view.is_part && !is_own(view, pid);
 }
 
-// The container's own sessions, averaged where a mean is required: `ask` lists them.
+// The container's own sessions, from the list of `ask`, averaged where a mean is required.
 template <class Session>
 int tell_sessions(void* device, const View& view, int (*ask)(void*, void*, void*),
                   CaptureStats& stats) {
@@ -252,7 +252,7 @@ int nvmlDeviceGetAccountingStats(void* device, unsigned pid, void* stats) {
   return nvml.nvmlDeviceGetAccountingStats(device, pid, stats);
 }
 
-// The structure begins with the process that is asked about.
+// The structure begins with the process in question.
 int nvmlDeviceGetAccountingStats_v2(void* device, void* stats) {
   if (stats != nullptr && is_hidden(device, *static_cast<unsigned*>(stats))) return kNvmlNotFound;
   return nvml.nvmlDeviceGetAccountingStats_v2(device, stats);

@@ -1,5 +1,5 @@
-// Utilisation as the container sees it: what the driver's samples say of its own processes, never
-// more than the device's. The driver tells a device's utilisation for all who use it together.
+// Utilisation as the container sees it: its own processes' part in the driver's samples, never more
+// than the device's. The driver reports a device's utilisation for all users together.
 
 #include "interpose/exports.h"
 #include "interpose/nvml_views.h"
@@ -58,7 +58,8 @@ class OwnSamples {
     if (samples_ == nullptr) return;
     unsigned count = kMost;
     const int status = nvml.nvmlDeviceGetProcessUtilization(device, samples_, &count, 0);
-    is_told_ = status == kNvmlSuccess || status == kNvmlNotFound;  // that is: no process was active
+    // kNvmlNotFound: no process was active.
+    is_told_ = status == kNvmlSuccess || status == kNvmlNotFound;
     if (status != kNvmlSuccess) return;
     count = least(count, kMost);
     for (unsigned i = 0; i < count; ++i) {
@@ -70,8 +71,8 @@ class OwnSamples {
   // false: the driver has no such samples.
   bool is_told() const { return is_told_; }
   unsigned long long newest() const { return newest_; }
-  // What all of them together had of the engine at `time`, in percent: of each its last sample
-  // until then, if it is not old.
+  // What all of them together used of the engine at `time`, in percent: the last sample of each
+  // until then, if recent.
   unsigned percent(Engine engine, unsigned long long time) const {
     unsigned sum = 0;
     for (unsigned i = 0; i < count_; ++i) {
@@ -86,7 +87,7 @@ class OwnSamples {
   static bool is_recent(const ProcessSample& sample, unsigned long long time) {
     return sample.time <= time && time - sample.time < kRecent;
   }
-  // The samples of its process, until `time`.
+  // Whether it is its process's last sample until `time`.
   bool is_last(unsigned i, unsigned long long time) const {
     for (unsigned j = 0; j < count_; ++j) {
       const ProcessSample& other = samples_[j];
@@ -103,7 +104,7 @@ class OwnSamples {
   bool is_told_ = false;
 };
 
-// `percent`, which is the device's now, made the container's own.
+// Replaces the device's `percent` by the container's own.
 int own(const OwnSamples& samples, Engine engine, unsigned& percent) {
   if (percent == 0) return kNvmlSuccess;
   if (!samples.is_told()) return kNvmlNotSupported;
@@ -130,7 +131,7 @@ int tell_idle(void* device, void* percent, int status) {
 }
 
 enum class Kind { kOther, kOfProcesses, kOfDevice };
-// What nvmlDeviceGetSamples's types are.
+// Which engine a type of nvmlDeviceGetSamples is about.
 Kind kind_of(unsigned type, Engine& engine) {
   constexpr unsigned kFirst = 1;  // GPU, memory, encoder, decoder
   constexpr unsigned kJpeg = 8;

@@ -11,14 +11,14 @@
 namespace tranche::interpose {
 namespace {
 
-// Below what select() can take, and so that the kernel's table of a process grows no further.
+// Below select()'s limit, and so that the kernel's table of a process does not grow further.
 constexpr rlim_t kMost = 1024;
 
 int at_high_number(int fd) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return fd;
   const rlim_t end = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
-  // fcntl has had versions.
+  // A syscall, because fcntl has several symbol versions.
   const long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, end - end / 16);
   if (high < 0) return fd;  // all are taken, or the limit was lowered
   ::close(fd);

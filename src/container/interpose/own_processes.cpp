@@ -16,7 +16,7 @@ namespace {
 
 using std::size_t;
 
-// Which folder a path leads to.
+// The identity of the folder at a path.
 class Folder {
  public:
   explicit Folder(const char* path) {
@@ -34,7 +34,7 @@ class Folder {
 
 enum class Answer { kYes, kNo, kUntold };
 
-// "mnt:[4026531841]", as the kernel names a name space.
+// "mnt:[4026531841]", as the kernel names a namespace.
 Answer is_in_our_mounts(unsigned pid) {
   char path[48];
   char ours[64];
@@ -73,7 +73,7 @@ ssize_t read_whole(int fd, char* buffer, size_t size) {
   return static_cast<ssize_t>(length);
 }
 
-// Compared piece by piece, for with version 1 they are many.
+// Compared piecewise, because with version 1 there are many.
 bool have_same_text(int one, int other) {
   char a[256];
   char b[256];

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a process that NVML lists belongs to this container, when no arbiter tells.
+// Whether a process that NVML lists belongs to this container, for use without an arbiter.
 //
 // NVML lists processes by pids of the caller's pid namespace or (older drivers) the node's,
 // including those of other containers. A process visible under such a pid belongs to this container

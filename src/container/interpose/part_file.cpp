@@ -44,7 +44,7 @@ bool parse_bytes(const char* text, std::uint64_t& bytes) {
   return true;
 }
 
-// Whether the line is a device's; which and how much.
+// Parses a line of a device: which, and how much.
 bool parse_line(const char* line, unsigned char* uuid, std::uint64_t& memory) {
   const char* space = strchr(line, ' ');
   if (space == nullptr || !parse_uuid(line, uuid)) return false;
@@ -74,7 +74,7 @@ class Reader {
   Promise answer() const { return answer_; }
 
  private:
-  // A line that is too long or not understood is passed over: a later release's.
+  // A line that is too long or not understood is skipped: a later release's.
   bool end_line() {
     if (length_ >= sizeof(line_)) return answer_ != Promise::kUnreadable;
     line_[length_] = 0;

@@ -24,7 +24,7 @@ Lock asking;  // held while events are queried, and while contexts end
 
 std::uint64_t key_of(Event event) { return reinterpret_cast<std::uint64_t>(event); }
 
-// What is asked here is not to break a capture of the program's.
+// Queries here must not break a capture of the program.
 class Relaxed {
  public:
   Relaxed() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
@@ -36,7 +36,7 @@ class Relaxed {
   int mode_ = kCaptureRelaxed;
 };
 
-// Counted down last: who sees that nothing is pending finds all of it given back.
+// Counted down last: who sees that nothing is pending finds all of it released.
 void let_go(const Entry& entry) {
   if (entry.free.held.is_any()) give_back(entry.free.held.part(), entry.free.held.bytes());
   count.fetch_sub(1, std::memory_order_release);
@@ -57,7 +57,7 @@ Context context_of(Stream stream) {
   return context;
 }
 
-// An event after what is in the stream now; nullptr: the driver refuses.
+// An event after the stream's present work; nullptr: the driver refuses.
 Event event_behind(Stream stream, bool twin, Context context) {
   const ScopedContext scope(context);
   Event event = nullptr;

@@ -14,10 +14,10 @@ namespace tranche::interpose {
 struct Pool {
   enum class State : std::uint8_t { kFree, kUsed };
   State state;
-  void* handle;  // nullptr: of graphs
+  void* handle;  // nullptr: the graphs' pool
   int device;
   bool is_counted;
-  bool is_own;  // the program made it, and may destroy it
+  bool is_own;  // the program created it, and may destroy it
   std::uint64_t charged;
 };
 
@@ -26,10 +26,10 @@ namespace {
 constexpr int kUsedCurrent = 7;       // CU_MEMPOOL_ATTR_USED_MEM_CURRENT
 constexpr int kGraphUsedCurrent = 0;  // CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT
 
-// One lock for all: under it only the driver allocates from a pool, which has its own
+// One lock for all: under it the only driver calls are allocations from a pool, which has its own
 // lock.
 Lock lock;
-// As many as the program makes; a chunk that was added stays.
+// As many as the program creates; a chunk that was added stays.
 struct Chunk {
   Pool pools[64];
   Chunk* next;
@@ -59,7 +59,7 @@ Pool* grow() {
   return &chunk->pools[0];
 }
 
-// `otherwise`: where the driver does not say.
+// `otherwise`: if the driver does not report it.
 std::uint64_t attribute(const Pool& pool, int of_pool, int of_graphs, std::uint64_t otherwise) {
   std::uint64_t value = 0;
   const int status = pool.handle != nullptr
@@ -91,7 +91,7 @@ Pool* find(void* handle, int device) {
   return free;
 }
 
-// Gives back what the pool does not have any more.
+// Releases the charge for what the pool no longer has.
 void settle_down(Pool& pool) {
   const std::uint64_t now = reserved(pool);
   if (now >= pool.charged) return;
@@ -117,7 +117,7 @@ int device_of(const PoolProperties& properties) {
   return device;
 }
 
-// By how much the pool will grow when `bytes` are taken from it.
+// How much the pool will grow when `bytes` are taken from it.
 std::uint64_t growth_of(const Pool& pool, std::uint64_t bytes) {
   const std::uint64_t needed = limit::wire::add(used(pool), bytes);
   const std::uint64_t there = reserved(pool);
@@ -211,8 +211,8 @@ PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes, Take take)
   is_granted_ = now <= growth || charge(*pool_, now - growth);
 }
 
-// Without the lock, and with the thread as the program left it: a signal handler may take it out of
-// the wait by siglongjmp, and then nothing of ours puts that right.
+// Without the lock, and in the program's own state: a signal handler may leave the wait by
+// siglongjmp, and then none of our code restores it.
 bool PoolCharge::wait_for_room(std::uint64_t growth) {
   void* const handle = pool_->handle;
   const int device = pool_->device;
@@ -245,7 +245,7 @@ bool PoolCharge::settle() {
   const std::uint64_t growth = now - pool_->charged;
   if (charge(*pool_, growth) || wait_for_room(growth)) return true;
   if (pool_ == nullptr) return false;
-  // It is held until it is undone, which may be when a stream gets there.
+  // Held until it is undone, perhaps only when a stream reaches that point.
   const Part& part = part_of_device(pool_->device);
   if (part.rule != Part::Rule::kTenant) return false;
   part.ledger().charge_anyway(part.device, growth);

@@ -17,11 +17,11 @@ constexpr unsigned kChunks = 128;
 constexpr unsigned kPairsInChunk = 1024;
 constexpr unsigned kPairChunks = 128;
 constexpr unsigned kBuckets = 4096;
-// From here on the place of a stream that rests is taken before a new one is made.
+// From here on an idle stream's place is reused before a new one is made.
 constexpr unsigned kMany = 4096;
 
-// No constructor that runs at load: this library is in programs that never ask, and this would be
-// their memory.
+// No constructor that runs at load: this library is in programs that never use a GPU, and this
+// would cost them memory.
 constinit Queue first_chunk[kInChunk]{};
 Queue* chunks[kChunks] = {first_chunk};
 unsigned used;  // no place at or above this was ever taken
@@ -76,7 +76,7 @@ Queue* take_place() {
   return new_place();
 }
 
-// Everything but the batch and the serial number, which continue.
+// Everything except the batch and the serial number, which continue.
 void clear(Queue& queue) {
   queue.batch.left.store(0, std::memory_order_relaxed);
   queue.context = nullptr;

@@ -21,8 +21,8 @@ constexpr std::uint64_t kLongestPenalty = 300'000'000;
 constexpr std::uint64_t kRound = 500'000'000;  // of waiters.h; longer than kLook
 
 std::atomic<std::uint64_t> unfinished_ns[kMaxParts];
-// Threads at the gate. Counted here, and reported in the slot: the next arbiter may give an empty
-// one.
+// Threads at the gate. Counted here and reported in the slot, because the next arbiter may give an
+// empty one.
 Waiters waiters[kMaxParts];
 std::atomic<std::uint64_t> round_began[kMaxParts];
 
@@ -34,7 +34,7 @@ void enter(const Part& part, std::uint64_t ns) {
   part.slot().work[part.device].asked_ns.fetch_add(ns, std::memory_order_relaxed);
 }
 
-// One step from below the bound: of threads that come at once one goes beyond it.
+// Adds only if the word is below the bound: of concurrent threads one exceeds it.
 bool add_below(std::atomic<std::uint64_t>& word, std::uint64_t bound, std::uint64_t ns) {
   std::uint64_t now = word.load(std::memory_order_relaxed);
   do {
@@ -43,7 +43,7 @@ bool add_below(std::atomic<std::uint64_t>& word, std::uint64_t bound, std::uint6
   return true;
 }
 
-// Asks for `ns` if the policy lets it go now.
+// Asks for `ns` if the policy admits it now.
 bool try_ask(const Part& part, std::uint64_t ns) {
   const wire::DevicePolicy& policy = part.policy();
   if (policy.closed.load(std::memory_order_acquire) != 0) return false;
@@ -72,7 +72,7 @@ bool is_told(const Part& part) {
   return part.slot().work[part.device].waiting.load() == waiters[part.number].count();
 }
 
-// One of those who find it over begins the next.
+// One of the threads that find it over begins the next.
 void begin_round_when_due(const Part& part) {
   const std::uint64_t now = now_ns();
   std::uint64_t began = round_began[part.number].load(std::memory_order_relaxed);
@@ -82,7 +82,7 @@ void begin_round_when_due(const Part& part) {
   }
 }
 
-// The calling thread waits at the gate, for as long as this object lives.
+// The calling thread waits at the gate while this object lives.
 class Waiter {
  public:
   explicit Waiter(const Part& part) : part_(part), round_(waiters[part.number].enter()) {
@@ -94,7 +94,7 @@ class Waiter {
     waiters[part_.number].leave(round_);
     tell_waiters(part_);
   }
-  // Also where the process has registered anew.
+  // Also after the process has registered again.
   void say_so_again() {
     begin_round_when_due(part_);
     round_ = waiters[part_.number].stay(round_);
@@ -197,7 +197,7 @@ bool take_turn(const Part& part, std::uint64_t ns) {
     ask(part, ns);
     return true;
   }
-  // Who must not wait says so as it begins: others make room.
+  // A latency-critical tenant reports its begin, so that others make room.
   const bool begins = unfinished(part) == 0;
   if (begins && priority(part) == Priority::kLatencyCritical) call_arbiter(part);
   if (try_ask(part, ns)) return true;
@@ -208,7 +208,8 @@ bool take_turn(const Part& part, std::uint64_t ns) {
 
 void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) {
   if (is_known_silent(part)) return go_without(part, ns);  // no arbiter sees it wait
-  Waiter waiter(part);  // before `turn` is read: a thread that is not seen waiting sees it changed
+  // Before `turn` is read: a thread that is not seen waiting sees the change.
+  Waiter waiter(part);
   const std::uint64_t since = now_ns();
   const wire::DevicePolicy& policy = part.policy();
   for (;;) {

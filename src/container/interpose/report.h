@@ -8,7 +8,7 @@
 
 namespace tranche::interpose {
 
-// `ns` of GPU time will be used beyond what a turn was given for: counted against the allowance.
+// `ns` of GPU time will be used beyond what was admitted: counted against the allowance.
 void ask(const Part& part, std::uint64_t ns);
 // Part of the asked time has ended: from `begin` to `end`, CLOCK_MONOTONIC ns. Only one thread at a
 // time.
@@ -32,7 +32,7 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)());
 // Drops threads that left wait_for_turn() without notice. Call it periodically; any thread.
 void look_after_waiters(const Part& part);
 
-inline constexpr std::uint64_t kSilence = 2'000'000'000;  // ns
+inline constexpr std::uint64_t kSilence = 2'000'000'000;  // ns without a word of the arbiter
 
 void forget_reports();
 

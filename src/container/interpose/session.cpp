@@ -28,7 +28,7 @@ std::int64_t now_ms() {
 constexpr int kNobodyThere = -1;
 constexpr int kMayNot = -2;
 
-// A descriptor, or one of the two.
+// A connected descriptor, kNobodyThere or kMayNot.
 int connect_to(const char* path, std::int64_t deadline) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -129,7 +129,7 @@ wire::UsageFile* same_pages(wire::UsageFile* pages) {
 struct Sums {
   std::uint64_t charged[wire::kMaxDevices];
   std::uint32_t let_go[wire::kMaxDevices];
-  std::uint64_t unfinished_ns[wire::kMaxDevices];  // what has ended an arbiter may know already
+  std::uint64_t unfinished_ns[wire::kMaxDevices];  // an arbiter may already know what has ended
 };
 
 // Adds to slot `number` of `file` what `from` has beyond `told`, and updates `told`. The tenant's
@@ -216,8 +216,8 @@ bool Session::say_hello(int socket) const {
 }
 
 // If the slot differs from this process's previous one, the process's monotonic sums continue in
-// it. They are there before the new pages are, so no thread finds them missing. What other threads
-// add to the old slot meanwhile follows.
+// it. They are written before the new pages are mapped, so no thread misses them. What other
+// threads add to the old slot meanwhile is added afterwards.
 bool Session::take_over(const wire::Welcome& welcome, const int (&fds)[2]) {
   const bool is_same =
       usage_ != nullptr && welcome.slot == slot() && welcome.generation == generation_;
@@ -258,7 +258,8 @@ void Session::notify(wire::Message kind, unsigned device) {
   const int fd = socket_.get();
   if (fd < 0) return;  // refresh() registers again
   const wire::Notice notice{wire::kHelloMagic, kind, device, 0};
-  // Lost or not: the arbiter looks by itself too, and a broken connection is found by refresh().
+  // A lost message does no harm: the arbiter also checks by itself, and refresh() finds a broken
+  // connection.
   (void)!send(fd, &notice, sizeof(notice), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

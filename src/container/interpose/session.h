@@ -3,14 +3,14 @@
 // usage file, mapped at the same place for the lifetime of the process.
 //
 // When the arbiter is gone, the pages keep their last content: memory stays limited, and the gate
-// decides how long compute waits. refresh() registers with the next arbiter when
-// there is one; its pages are mapped over the old ones (MAP_FIXED replaces atomically), so that
-// threads which read them need not know. The next arbiter receives the usage memory with the hello,
-// so that charges stay where they are (decision 18). If it continues with different memory, this
-// process's own charges are reported again.
+// decides how long compute waits. refresh() registers with the next arbiter when there is one; its
+// pages are mapped over the old ones (MAP_FIXED replaces atomically), so that threads which read
+// them need not know. The next arbiter receives the usage memory with the hello, so that charges
+// stay where they are (decision 18). If it continues with different memory, this process's own
+// charges are reported again.
 //
 // One thread at a time calls open() and refresh(); any thread may use the pages. Only libc; never
-// throws, never waits longer than it is told.
+// throws, never waits longer than the given timeout.
 
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What may hold physical memory besides handles and mappings: descriptors and their importers,
+// Holders of physical memory other than handles and mappings: descriptors and their importers,
 // tiles of sparse arrays, multicast objects, logical endpoints. The memory is marked before the
 // driver is called, because another thread may release it as soon as it is held. If the driver
 // refuses, the mark costs no more than a wait for NVML (let_go.h).

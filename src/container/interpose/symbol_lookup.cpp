@@ -42,14 +42,14 @@ void* own_symbol(const char* name) {
   return nullptr;
 }
 
-// `found`: what a search gave that may have come upon ourselves, which stand before every other
-// library. What comes after us, or the driver as it is loaded.
+// `found`: the result of a search that may have found our own function, because we precede every
+// other library. Returns the next one after us, or the loaded driver's.
 void* past_us(void* found, const char* name, const char* library) {
   if (found != nullptr && !is_ours(found)) return found;
   found = loader().dlsym(RTLD_NEXT, name);
   if (found != nullptr && !is_ours(found)) return found;
   void* driver_library = loader().dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
-  // Nothing is invented: where the driver is not, this fails, and dlerror() says so.
+  // Nothing is invented: without the driver this fails, and dlerror() says so.
   return loader().dlsym(driver_library != nullptr ? driver_library : RTLD_NEXT, name);
 }
 
@@ -66,7 +66,7 @@ void* swap(void* handle, const char* name, void* found) {
     real = of_cuda ? cuda_function(real, name) : nvml_function(real, name);
     ours = hook_of(real);
   }
-  loader().dlerror();  // what was looked for in between is not the program's failure
+  loader().dlerror();  // searches in between are not the program's failures
   return ours != nullptr ? ours : real;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// How programs get at the driver's functions: dlsym, dlvsym, dlmopen, and cuGetProcAddress, which
-// hooked.cpp has. In each the real one answers first; where something of ours stands before what it
-// answered, the program gets that instead.
+// How programs find the driver's functions: dlsym, dlvsym, dlmopen, and cuGetProcAddress (in
+// hooked.cpp). In each the real one answers first; if we hook its answer, the program gets our
+// function.
 //
 // The C library's three depend on their caller (RTLD_NEXT, an object's own search path). So each
-// begins with a few instructions (trampolines.S) that only check the second argument and, unless
-// it concerns us, jump to the real function with the caller's return address in place.
+// begins with a few instructions (trampolines.S) that only check the second argument and, unless it
+// concerns us, jump to the real function with the caller's return address in place.
 
 extern "C" {
 // 1: answered here (lookup_*), 0: jump to the real function.

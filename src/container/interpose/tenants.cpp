@@ -25,7 +25,7 @@ constexpr int kAnswer = 1000;                         // ms that an arbiter may 
 constexpr std::uint64_t kBetweenTries = 100'000'000;  // ns
 constexpr unsigned kMaxOrdinals = 64;
 
-// Objects without constructors that run at load: this library is in programs that never ask.
+// An object without a constructor at load: this library is in programs that never use a GPU.
 template <class T>
 struct ManualLifetime {
   alignas(T) unsigned char bytes[sizeof(T)];
@@ -35,7 +35,7 @@ struct ManualLifetime {
 Lock looking;
 std::atomic<bool> has_looked;
 unsigned tenant_count;
-bool is_one_missing;  // a tenant that cannot be registered with
+bool is_one_missing;  // a tenant without a possible registration
 ManualLifetime<Tenant> tenants[wire::kMaxTenants];
 constexpr const char* kSocket = "/arbiter.sock";
 char folders[wire::kMaxTenants][108 - 13];   // the room in sun_path
@@ -65,10 +65,10 @@ void add(const char* folder) {
   ++tenant_count;
 }
 
-// Where the library is not mounted by a grant: every folder. false: they cannot be read.
+// Every folder, if no grant mounts the library. false: they are unreadable.
 bool add_all_folders() {
   DIR* folder = opendir(kTenantsFolder);
-  // Only a folder that is not there says that nothing was promised; without descriptors, say, it is
+  // Only a missing folder says that nothing was promised; after other errors (no descriptors) it is
   // looked for again.
   if (folder == nullptr) return errno == ENOENT || errno == ENOTDIR;
   while (const dirent* entry = readdir(folder)) {
@@ -204,7 +204,7 @@ bool has_tenants() {
 
 void join(Wait wait) {
   if (!has_tenants() || all_open()) return;
-  // Callers that do not wait do not ask each time: launches come here while there is no arbiter.
+  // Callers that do not wait do not ask each time: without an arbiter, launches come here.
   const std::uint64_t last = last_try.load(std::memory_order_relaxed);
   // Neither do those that have waited long enough: a hanging arbiter makes each try take its full
   // time.
@@ -299,8 +299,8 @@ int device_count() {
 }
 
 int current_device() {
-  // With one device there is no need to ask which it is, as long as there is a context at all: the
-  // driver refuses without.
+  // With one device there is no need to ask which it is, if there is a context at all: without one
+  // the driver refuses.
   const int count = device_count();
   if (count == 0) return -1;
   int ordinal = 0;

@@ -90,7 +90,7 @@ int current_device();
 
 // Releases bytes charged to the part (memory.h, pools.h).
 void give_back(const Part& part, std::uint64_t bytes);
-// Device memory was taken that only NVML sees: asks the arbiters to check.
+// Memory was taken that only NVML sees: asks the arbiters to check.
 void tell_of_memory();
 
 // In a forked child: resets to the initial state.

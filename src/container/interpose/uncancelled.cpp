@@ -16,7 +16,7 @@ constexpr int kDisabled = 1;  // PTHREAD_CANCEL_DISABLE
 
 int set_nothing(int, int*) { return 0; }
 
-// The C library's, which has been in another of its parts.
+// The C library's; in some versions it is in another of its libraries.
 SetState set_state() {
   static std::atomic<SetState> known;
   SetState found = known.load(std::memory_order_relaxed);
@@ -27,12 +27,12 @@ SetState set_state() {
   return found;
 }
 
-// A fault has to reach its handler, which others than the program rely upon.
+// A fault must reach its handler, on which others than the program rely.
 constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1U); }
 constexpr std::uint64_t kDeferred =
     ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS));
 
-// Not sigprocmask: a sanitizer's may be in its place.
+// Not sigprocmask, which a sanitizer may have replaced.
 void set_mask(const std::uint64_t& mask, std::uint64_t* before) {
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, sizeof(mask));
 }

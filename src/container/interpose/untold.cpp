@@ -18,7 +18,7 @@ namespace {
 struct Expected {
   std::atomic<std::uint64_t> outside;
   std::atomic<std::uint64_t> until;     // ns; 0: nothing is expected
-  std::atomic<std::uint32_t> readings;  // of NVML, when it was noted
+  std::atomic<std::uint32_t> readings;  // NVML's, when it was noted
 };
 Expected all[kMaxParts];
 Lock noting;
@@ -64,7 +64,7 @@ void note_freed(const Part& part, std::uint64_t bytes) {
   expect(part, before - (bytes < before ? bytes : before));
 }
 
-// What a context took when it was made.
+// The memory that a context took at its creation.
 struct OfContext {
   std::uint64_t bytes;
   unsigned part;  // its number
@@ -89,7 +89,7 @@ bool is_too_much(std::uint64_t held, std::uint64_t limit) {
   return held > limit && held - limit > limit / 32;
 }
 
-// What the arbiter reports as held, and will report.
+// What the arbiter reports as held, and what it will report.
 struct Standing {
   bool is_over;
   bool may_be_over;

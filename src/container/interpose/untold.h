@@ -6,7 +6,7 @@
 // So the device's free memory is read before and after. Others may take memory at the same moment,
 // so the difference is not charged. If it would be too much, the next call that takes such memory
 // waits until NVML has reported the true value (three readings; at most kToldLongest if nothing
-// reads it), which decides. Freed memory is waited for in the same way.
+// reads it), which decides. The same applies to freed memory.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Questions whose answer is the tenant's part and not the whole device. The driver answers first:
-// its errors are its own.
+// Queries that report the tenant's part in place of the whole device. The driver answers first: its
+// errors are its own.
 
 #include "interpose/driver.h"
 #include "interpose/exports.h"

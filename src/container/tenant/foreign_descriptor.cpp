@@ -18,7 +18,7 @@ void ForeignDescriptor::close_apart() {
   try {
     std::thread([fd] { ::close(fd); }).detach();
   } catch (const std::system_error&) {
-    // No thread can be made now. One descriptor is lost; to close it here might never end.
+    // No thread can be made now. One descriptor is lost; closing it here might never end.
   }
 }
 

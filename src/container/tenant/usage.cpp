@@ -102,8 +102,8 @@ void Usage::note_slots() {
   for (unsigned slot = 0; slot < wire::kMaxProcesses; ++slot) {
     if (owners_[slot]) slots = slot + 1;
   }
-  // Slots that were taken once are still looked at: they may be in use by a process that has not
-  // heard of its end.
+  // Slots that were ever taken are still read: they may be in use by a process that does not know
+  // its end yet.
   const std::uint32_t before = wire::slots_of(file());
   file().slots = std::max(before, slots);
 }

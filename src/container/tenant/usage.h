@@ -124,7 +124,7 @@ class Usage {
   std::vector<bool> may_hand_over_;  // by slot
   std::vector<std::uint64_t> generations_;
   std::vector<std::uint64_t> seen_;  // intervals read, by slot
-  // Sums of a slot's reported work on each device, by slot and device.
+  // Sums of a slot's reported work, by slot and device.
   struct Told {
     std::uint64_t measured = 0;
     std::uint64_t asked = 0;

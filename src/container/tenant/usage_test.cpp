@@ -272,8 +272,7 @@ TEST_F(UsageTest, TellsWhatWasAskedForAndHasNotEnded) {
   EXPECT_EQ(next.read(0).unfinished[0], 0U);
 }
 
-// The memory is the tenant's. Nothing that it does to it breaks the arbiter, or costs the node
-// memory.
+// The memory is the tenant's. Nothing that it writes breaks the arbiter, or costs the node memory.
 TEST_F(UsageTest, ATenantCanOnlyWriteNonsense) {
   Usage usage = open();
   ASSERT_EQ(usage.take(kOne), 0U);
