@@ -5,7 +5,7 @@
 namespace tranche {
 namespace {
 
-constexpr int kStatState = 3;  // number of the first field behind the name
+constexpr int kStatState = 3;  // number of the first field after the name
 constexpr int kParent = 4;
 constexpr int kStartTime = 22;
 

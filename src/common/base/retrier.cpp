@@ -42,7 +42,7 @@ void Retrier::run(const std::stop_token& stop) {
   }
 }
 
-// Waits for the next job that is due; nullopt: the thread shall end.
+// Waits for the next job that is due; nullopt: the thread must end.
 std::optional<Retrier::Pending> Retrier::next(const std::stop_token& stop) {
   const auto by_due = [](const auto& a, const auto& b) { return a.second.due < b.second.due; };
   std::unique_lock lock(mutex_);

@@ -90,7 +90,7 @@ TEST_F(RetrierTest, AskedForAgainItStillComesUp) {
   request("a");
   ASSERT_TRUE(failed());
   failing_ = false;
-  // If a request began the wait anew, each of these would put the next attempt off.
+  // If a request restarted the wait, each of these would put the next attempt off.
   EXPECT_TRUE(test::eventually([&] {
     if (log_.count("done a") > 0) return true;
     request("a");

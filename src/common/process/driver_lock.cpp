@@ -76,7 +76,7 @@ Result<void> DriverUser::open() {
   return {};
 }
 
-// First the lock, then a look at the wish: who wishes does it the other way round.
+// First takes the lock, then looks at the wish; whoever wishes does it in the opposite order.
 Result<bool> DriverUser::begin() {
   TRY(open());
   if (!set(fd_.get(), kUse, F_RDLCK)) return false;

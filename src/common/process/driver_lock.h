@@ -58,7 +58,7 @@ struct DriverRequest {
   // What is reported about a user that does not release it, and what to do.
   std::string trouble = "the arbiter does not let go of the driver";
   std::string remedy = "see its log, and restart its Pod";
-  std::string wish = {};  // tells the users what else to release
+  std::string wish = {};  // what else users must release
 };
 
 // Keeps all users away from the driver for its lifetime.

@@ -1,8 +1,8 @@
 #pragma once
-// Runs work that may take long on its own thread, one item after another. Each item returns a
-// function that the loop then runs.
+// A thread that runs tasks that may take long, one after another. Each task returns a function that
+// the loop then runs.
 //
-// Only the loop's thread may use ask() and the poller.
+// Only the loop's thread may use post() and the poller.
 
 #include <condition_variable>
 #include <deque>
@@ -20,13 +20,12 @@ class TaskThread {
  public:
   // Called by the loop.
   using Done = std::function<void()>;
-  // Called on the worker's thread; must not refer to the loop's data.
+  // Called on this thread; must not refer to the loop's data.
   using Task = std::function<Done()>;
 
-  // `poller` must outlive the worker. kIo: no eventfd available.
+  // kIo: no eventfd available.
   static Result<std::unique_ptr<TaskThread>> start(Poller& poller);
-  // Waits for the running work. Drops waiting work, and results that the loop has not
-  // run.
+  // Waits for the running task. Drops waiting tasks, and results that the loop has not run.
   ~TaskThread();
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;

@@ -11,8 +11,7 @@
 // - A GPU that is lost, or whose driver calls hang, is unhealthy while that lasts. So is a GPU for
 //   which the driver asks for a reset or reboot, unless health checks are disabled altogether.
 // - A device recovers when its GPU has answered after the XID, no such XID has come for `quiet`,
-//   and
-//   the driver (where it can tell) asks for no recovery action. After an XID that needs a reset
+//   and the driver (where it can tell) asks for no recovery action. After an XID that needs a reset
 //   (needs_reset) a device recovers only when the GPU was seen lost and back, or when the driver
 //   reports a recovery action of "none".
 // - A full re-registration (SIGHUP, agent start) forgets all XIDs, as in NVIDIA's plugin.

@@ -37,8 +37,8 @@ Machine remember_lost(const Machine& before, Machine now) {
     now.gpus.push_back(with_presence(old, Presence::kLost, "the driver no longer lists it"));
     added = true;
   }
-  // NVML numbers GPUs anew when one goes, so two may have the same index. A stable sort puts the
-  // one that is present first.
+  // NVML renumbers GPUs when one goes, so two may have the same index. A stable sort puts the one
+  // that is present first.
   if (added) std::ranges::stable_sort(now.gpus, {}, &Gpu::index);
   return now;
 }

@@ -36,7 +36,7 @@ TEST(RememberLost, AddsWhatVanishedInIndexOrder) {
   Machine before;
   before.gpus = {gpu(0, "GPU-a"), gpu(1, "GPU-b"), gpu(2, "GPU-c")};
   Machine now;
-  now.gpus = {gpu(0, "GPU-a"), gpu(1, "GPU-c")};  // NVML numbered the GPUs anew
+  now.gpus = {gpu(0, "GPU-a"), gpu(1, "GPU-c")};  // NVML has renumbered the GPUs
   const auto result = remember_lost(before, now);
   EXPECT_THAT(result.gpus,
               ElementsAre(Field(&Gpu::uuid, GpuUuid{"GPU-a"}), Field(&Gpu::uuid, GpuUuid{"GPU-c"}),

@@ -1,6 +1,6 @@
 #pragma once
-// Describes who has a GPU open: the process and its Pod, so that whoever is on call knows what to
-// stop. Processes choose their names and commands, so these are made printable.
+// Describes who has a GPU open: the process and its Pod, so that an operator knows what to stop.
+// Processes choose their names and commands, so these are made printable.
 
 #include <functional>
 #include <string>

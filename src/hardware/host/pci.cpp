@@ -73,7 +73,7 @@ std::optional<gpu::VgpuInfo> parse_vgpu(std::string_view config) {
   const Config space(config);
   const std::size_t capability = space.find_vgpu_capability();
   if (capability == 0) return std::nullopt;
-  // The length is the device's word; what lies past the end was not read.
+  // The length is the device's claim; what is past the end was not read.
   const std::size_t end = std::min(capability + space.at(capability + 2), space.size());
   std::size_t record = capability + 5;
   while (record < end && space.at(record) != 0) {

@@ -34,7 +34,7 @@ TEST(Process, ATornMountIsNone) {
   EXPECT_EQ(parse_mounts("1 2 8:1 / /run rw").size(), 1U);
 }
 
-// Anybody may mount so often in a namespace of their own.
+// Anybody may mount that often in a namespace of their own.
 TEST(Process, ALongTableOfMountsIsNotNone) {
   const test::TempDir dir;
   const FsRoot fs(dir.path());

@@ -173,7 +173,7 @@ class DeviceReading {
       return;
     }
     gpu_.mig_mode = current == kMigEnabled ? gpu::MigMode::kEnabled : gpu::MigMode::kDisabled;
-    // A change of the mode may change the GPU's minor, and what the driver tells of its geometry.
+    // A change of the mode may change the GPU's minor, and the geometry that the driver reports.
     const bool same_mode = known_ != nullptr && known_->mig_mode == gpu_.mig_mode;
     if (known_ != nullptr && !same_mode && query_.known_complete) read_fixed();
     read_geometry(same_mode);

@@ -56,7 +56,7 @@ struct EventSource::Listener {
 
   static void listen(const std::shared_ptr<Listener>& self);
   bool wanted();
-  // Waits for one slice of time; false: the thread shall end.
+  // Waits for one slice of time; false: the thread must end.
   bool listen_once();
   void keep(gpu::Event event);
   // nullopt: the driver does not name the GPU.

@@ -87,7 +87,7 @@ Result<void> Library::resolve() {
 
 Library::~Library() { ::dlclose(handle_); }
 
-// A new driver may lie in another folder, or its file may have taken the place of the old one.
+// A new driver may be in another folder, or may have replaced the old file.
 bool Library::replaced() const {
   return find_library(driver_root_) != file_ || (!path_.empty() && stamp_of(path_) != stamp_);
 }

@@ -132,7 +132,7 @@ class MigReading {
                                       gpu_slices, compute_slices);
   }
 
-  // nullptr: the driver does not tell.
+  // nullptr: the driver does not report it.
   const gpu::GpuInstanceProfile* gpu_instance_profile(int gpu_instance_id) {
     GpuInstance handle = nullptr;
     GpuInstanceInfo info = {};

@@ -84,7 +84,7 @@ Result<std::pair<bool, bool>> MigCalls::mode() {
   return std::pair(current == kMigEnabled, pending == kMigEnabled);
 }
 
-// Who cannot tell is taken for a machine of its own: then the driver says it when it matters.
+// If this is unknown, bare metal is assumed: then the driver reports it when it matters.
 bool MigCalls::passed_through() {
   unsigned mode = kNotVirtualized;
   const Return result = call_(api_.nvmlDeviceGetVirtualizationMode, device_, &mode);

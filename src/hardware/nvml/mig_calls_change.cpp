@@ -40,7 +40,7 @@ Result<gpu::MigControl::Activation> MigCalls::set_mode(bool enabled) {
   Return status = kSuccess;
   const auto& function = api_.nvmlDeviceSetMigMode;
   const Return result = call_(function, device_, static_cast<unsigned>(enabled ? 1 : 0), &status);
-  // A driver tells of processes that use the GPU in either of the two.
+  // A driver may report processes that use the GPU by either of the two.
   if (result != kSuccess && result != kInUse) return error(function.name, result);
   if (result == kInUse || status == kInUse) return Activation::kInUse;
   if (status == kSuccess) return Activation::kInForce;

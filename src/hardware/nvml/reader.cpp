@@ -72,7 +72,7 @@ Result<Reader::System> Reader::read_system(const std::shared_ptr<Session>& sessi
   };
   auto answer = std::make_shared<Answer>();
   if (system_) answer->system = *system_;
-  // What a driver does not tell is asked again.
+  // What a driver does not report is asked again.
   const bool first = !system_ || system_->driver_version.empty();
   const auto outcome = connection_->pool().run(
       {.key = "nvml", .work = [session, answer, first](Progress& progress) {

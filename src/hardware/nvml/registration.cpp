@@ -58,7 +58,7 @@ void register_gpu(Calls& call, const gpu::Gpu& gpu, EventSet set, GpuRegistratio
     answer.supported = false;
     return;
   }
-  // If the driver does not tell which types it supports, XIDs are enough.
+  // If the driver does not report which types it supports, XIDs are enough.
   const std::uint64_t types =
       asked == kSuccess ? supported & (kErrors | kEventMigConfigChange) : kEventXid;
   answer.result = call(api.nvmlDeviceRegisterEvents, answer.handle, types, set);

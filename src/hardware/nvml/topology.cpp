@@ -41,7 +41,7 @@ void read_levels(Calls& call, const std::vector<Peer>& peers, std::size_t self, 
   }
 }
 
-// A library that cannot tell leads to none.
+// A library without this call reports no switch.
 bool leads_to_switch(Calls& call, Device device, unsigned link) {
   int type = 0;
   return call(call.api().nvmlDeviceGetNvLinkRemoteDeviceType, device, link, &type) == kSuccess &&

@@ -22,7 +22,7 @@ std::string shorten(const std::string& text, std::size_t bytes) {
   return text.substr(0, bytes);
 }
 
-// FNV-1a: tells what happened in the same nanosecond apart.
+// FNV-1a: distinguishes what happened in the same nanosecond.
 std::uint32_t hash(std::string_view text) {
   std::uint32_t value = 0x811c9dc5U;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x01000193U;

@@ -16,8 +16,8 @@ using Service = v1beta1::DevicePlugin::AsyncService;
 grpc::Status unknown(const Error& error) { return {grpc::StatusCode::UNKNOWN, error.message()}; }
 
 // The open ListAndWatch calls of a server. Each is sent the list at once and again when it has
-// changed: by the thread that changes it, unless a message is still under way. What changes
-// meanwhile is sent as one list behind that.
+// changed: by the thread that changes it, unless a message is still being sent. Changes meanwhile
+// are sent as one list afterwards.
 class ListStreams {
  public:
   ListStreams(Service& service, Resource& resource) : service_(service), resource_(resource) {}

@@ -78,7 +78,7 @@ Result<void> StandingEvents::say_again(Told& told, const Call& call) {
   const auto patched =
       objects_.patch(kEvent, key_of(told.event), {.json = series_patch(series)}, call);
   if (!patched && patched.error().code == Code::kNotFound) {
-    told.event.time = series.last;  // forgotten by the API server: anew
+    told.event.time = series.last;  // the API server has forgotten it: start again
     return create(told, call);
   }
   if (!patched) return std::unexpected(patched.error());

@@ -12,8 +12,8 @@
 namespace tranche::cluster {
 namespace {
 
-// After so many failed watches in a row the version they started from may be the trouble (an API
-// server whose store was put back from a backup): list again.
+// After this many failed watches in a row the version they started from may be the trouble (an API
+// server whose store was restored from a backup): list again.
 constexpr std::uint32_t kListAfter = 3;
 
 double machine_random() {

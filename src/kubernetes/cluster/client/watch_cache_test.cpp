@@ -123,7 +123,7 @@ TEST_F(WatchCacheTest, ListsAgainWhenTheVersionIsTooOld) {
   objects_.put(kConfigMap, config_map("b", "1"));
   start();
   ASSERT_TRUE(eventually([&] { return watching(); }));
-  // While the list is refused, things happen that no watch will tell.
+  // While the list is refused, things happen that no watch will report.
   objects_.refuse("list", kConfigMap, {Code::kUnavailable, "away"});
   objects_.compact();
   ASSERT_TRUE(eventually([&] { return cache_->failure().has_value(); }));

@@ -39,7 +39,7 @@ struct GpuNodeGpu {
   std::string pci{};              // sysfs's spelling: "0000:3b:00.0"; empty: unknown
   std::optional<Bytes> memory{};  // nullopt: unknown
   std::string mig{};              // "unsupported", "disabled", "enabled"
-  // nullopt: the driver did not tell them.
+  // nullopt: the driver did not report them.
   std::optional<std::vector<GpuNodeInstance>> instances{};
   std::int64_t nvswitch_links = 0;  // NVLinks to NVSwitches that are up
   std::string unhealthy{};          // why it is unhealthy; empty: it is healthy

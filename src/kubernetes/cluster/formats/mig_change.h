@@ -80,7 +80,7 @@ struct MigChange {
   // For Pods that hold no changing device: why they are evicted anyway. For people, at most
   // kLongestWhy bytes each.
   std::map<ObjectKey, std::string> why;
-  // What the change waits for besides Pods that hold a device, for people: "Pods of NVIDIA's
+  // What the change waits for in addition to Pods that hold a device, for people: "Pods of NVIDIA's
   // clients end first: gpu-operator/nvidia-dcgm-x7f2". Empty: nothing.
   std::string waits_for = {};
   // mig/journal.h: lets an agent resume whose disk was lost. Opaque here.

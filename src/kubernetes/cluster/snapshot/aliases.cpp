@@ -13,7 +13,7 @@
 namespace tranche::cluster {
 namespace {
 
-// Every cluster has them, so they name nobody's.
+// Every cluster has them, so they identify nobody.
 constexpr std::array<std::string_view, 6> kWellKnown = {"default",           "kube-system",
                                                         "kube-public",       "kube-node-lease",
                                                         "default-scheduler", "cluster-policy"};

@@ -45,7 +45,7 @@ class Aliases {
  public:
   explicit Aliases(std::uint64_t seed) : seed_(seed) {}
 
-  // An empty text and a well-known name ("kube-system") are nobody's, and keep themselves.
+  // An empty text and a well-known name ("kube-system") are nobody's, and are kept.
   void learn(NameKind kind, const std::string& name);
   // A word that stays where it stands in a text: a resource, a model.
   void learn_word(std::string_view word) { words_.emplace(word); }

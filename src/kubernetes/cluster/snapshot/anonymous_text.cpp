@@ -74,7 +74,7 @@ bool is_public_name(std::string_view token) {
   return slash == std::string_view::npos || token.find('/', slash + 1) == std::string_view::npos;
 }
 
-// Of CEL, beside the names of attributes and capacities.
+// Words of CEL, other than names of attributes and capacities.
 constexpr std::array<std::string_view, 16> kOfExpressions = {
     "device",    "attributes",    "capacity",   "driver",    "allowMultipleAllocations",
     "compareTo", "isGreaterThan", "isLessThan", "asInteger", "quantity",
@@ -147,7 +147,7 @@ std::string Rewriter::parts(std::string_view text, const char* separators) {
   }
 }
 
-// "device.attributes", and behind a bracket ".memory.compareTo".
+// "device.attributes", and after a bracket ".memory.compareTo".
 bool Rewriter::is_expression(std::string_view token) const {
   if (!token.starts_with("device.") && !token.starts_with('.')) return false;
   while (!token.empty()) {

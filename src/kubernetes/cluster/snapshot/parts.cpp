@@ -41,7 +41,7 @@ Result<void> make_canonical(ResourceClaim& claim) {
 
 Result<SnapshotPod> parse_snapshot_pod(std::string_view text) {
   ASSIGN_OR_RETURN(auto pod, parse_pod(text));
-  pod.container_ids.clear();  // a runtime's, for whoever is on the node
+  pod.container_ids.clear();  // only of use on the node
   auto result = read_object<SnapshotPod>("Pod", text, [](const Fields& top, SnapshotPod& value) {
     value.created = top.object("metadata").text("creationTimestamp");
     const auto spec = top.object("spec");

@@ -10,7 +10,7 @@
 namespace tranche::cluster {
 namespace {
 
-// Their texts tell hardware. Of other attributes nobody knows what they tell.
+// Their texts describe hardware. What other attributes describe is unknown.
 bool tells_hardware_of_device(std::string_view attribute) {
   static constexpr std::array<std::string_view, 10> kNames = {
       "type",     "productName",    "brand",    "architecture", "profile",

@@ -19,7 +19,7 @@ bool says_no_name(const std::string& value) {
          is_mig_name(value);
 }
 
-// NVIDIA's and ours tell hardware and states, but for those that somebody chose.
+// NVIDIA's and our labels describe hardware and states, except those that somebody chose.
 bool tells_hardware(std::string_view key) {
   static constexpr std::array<std::string_view, 6> kKeys = {
       "kubernetes.io/arch",      "kubernetes.io/os",      "node.kubernetes.io/instance-type",

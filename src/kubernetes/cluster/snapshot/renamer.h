@@ -32,7 +32,7 @@ class Renamer {
   // What stays, also in texts.
   void word(std::string_view word) const;
 
-  // Keys of public domains stay, and the values of those that tell hardware.
+  // Keys of public domains stay, and the values of those that describe hardware.
   void label(std::string& key, std::string& value) const;
   void labels(StringMap& labels) const;
   void selector(LabelSelector& selector) const;

@@ -14,8 +14,8 @@ namespace {
 
 // ---- what is kept of an object
 
-// Anybody may write anything into annotations. Those of ours are read, and kubelet's two that tell
-// a static Pod.
+// Anybody may write anything into annotations. Only ours are read, and kubelet's two that mark a
+// static Pod.
 bool is_read(std::string_view annotation) {
   return annotation.starts_with("tranche.dev/") || annotation == "kubernetes.io/config.mirror" ||
          annotation == "kubernetes.io/config.hash";

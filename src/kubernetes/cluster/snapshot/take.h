@@ -17,8 +17,8 @@ struct TakeOptions {
   WallTime now;
   std::string server;
   std::string taken_by;
-  // Those with configurations, beside the ones that agents name on their Nodes. Each is only read
-  // by its name, as agents may do.
+  // Those with configurations, in addition to those that agents name on their Nodes. Each is read
+  // only by its name, as agents may do.
   std::vector<ObjectKey> config_maps = {};
   // The GPU operator's namespace, from which a ClusterPolicy's ConfigMap is read. Empty: it is not
   // read.
