@@ -21,7 +21,7 @@ std::string last_lines(const std::string& text, int count) {
   return text.substr(begin);
 }
 
-// A script that starts the agent again, for whoever keeps the folder.
+// A script that starts the agent again, for a kept folder.
 std::string script(const Command& command, const std::vector<std::string>& variables) {
   return fmt::format(
       "#!/bin/sh\n# Starts this node's agent again, as the demo did.\nexec env {} \\\n  '{}' "

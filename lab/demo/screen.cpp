@@ -21,7 +21,7 @@ constexpr std::string_view kIndent = "    ";
 constexpr std::size_t kWordWidth = 11;
 constexpr std::size_t kNarrowest = 40;
 constexpr milliseconds kFrame{60};
-constexpr milliseconds kShown{140};  // a spinner is there at least so long
+constexpr milliseconds kShown{140};  // minimum time of a spinner
 constexpr milliseconds kBreath{75};  // after a line
 constexpr std::array<std::string_view, 10> kDots = {"⠋", "⠙", "⠹", "⠸", "⠼",
                                                     "⠴", "⠦", "⠧", "⠇", "⠏"};

@@ -54,7 +54,7 @@ class Screen {
   void line(std::string_view text = {});
   // Explains; broken into lines.
   void note(std::string_view text);
-  // `word`, then what it is about, broken into lines beside it.
+  // `word`, then its explanation, broken into lines next to it.
   void define(std::string_view word, std::string_view text);
   // Something came about as expected; never broken, so `text` may be painted and in columns.
   void done(std::string_view text);

@@ -1,7 +1,7 @@
 #pragma once
-// What the demo tells, step by step: the rollout scenario (tests/data/scenarios/rollout/EXPECT.md)
-// from one GPU a node to eleven tranches. Every step checks that what it says came about; the first
-// that did not ends the story. Main thread only.
+// The story of the demo, step by step: the rollout scenario
+// (tests/data/scenarios/rollout/EXPECT.md) from one GPU a node to eleven tranches. Every step
+// checks its result; the first that fails ends the story. Main thread only.
 
 #include <chrono>
 #include <filesystem>

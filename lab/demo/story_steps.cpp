@@ -1,4 +1,4 @@
-// The steps of the story, in the order in which they are told.
+// The steps of the story, in their order.
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@ std::size_t width_of(std::string_view text);
 // `text` with spaces after it up to `width`; longer text stays as it is.
 std::string pad(std::string_view text, std::size_t width);
 
-// Breaks at spaces so that no line is longer than `width`, but for a single longer word.
+// Breaks at spaces so that no line is longer than `width`, except for a single longer word.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 struct Symbols {

@@ -52,7 +52,7 @@ struct Kubelet::Impl {
 
   Checkpoint load() const;
   Result<void> save();
-  std::mutex saving;  // who writes later has seen more
+  std::mutex saving;  // a later writer has seen more
   Result<void> serve();
   Result<void> on_register(const RegistrationServer::Request& request);
   Result<void> connect(const RegistrationServer::Request& request, const Registration& entry);
@@ -146,7 +146,7 @@ Result<void> Kubelet::Impl::connect(const RegistrationServer::Request& request,
   endpoint->watch(
       [this, endpoint, resource = request.resource](std::vector<Device> devices) {
         table.receive(resource, endpoint, std::move(devices));
-        (void)save();  // as kubelet does; it has told what is wrong
+        (void)save();  // as kubelet does; it has reported the failure
       },
       [this, endpoint, resource = request.resource](const Error& why) {
         log.info(fmt::format("stream of {} ended: {}", resource, why.what));

@@ -57,8 +57,8 @@ class Kubelet {
   void stop();
   Result<void> restart();
   void set_fault(RegisterFault fault);
-  // As a kubelet that has not heard of its Pods since it started: pod-resources lists none, though
-  // they run and the checkpoint names them.
+  // As a kubelet without its Pods since its start: pod-resources lists none, though they run and
+  // the checkpoint names them.
   void set_api_server_away(bool away);
 
   NodeStatus status() const;

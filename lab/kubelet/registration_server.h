@@ -2,8 +2,7 @@
 // The Registration service on kubelet.sock. It only translates; the handler decides.
 //
 // Serves from construction until destruction. The handler is called on gRPC's threads, several at a
-// time; the destructor waits for those that run, so whoever destroys it first sees to it that they
-// end.
+// time; the destructor waits for running calls, so its caller first makes sure that they end.
 
 #include <filesystem>
 #include <functional>

@@ -9,8 +9,8 @@ namespace tranche::lab {
 
 struct RuntimeCall {
   std::string command;       // "create", "start", ...; empty: none
-  std::string bundle = ".";  // where config.json lies
-  std::string log;           // where runc reports errors to whoever called it; may be empty
+  std::string bundle = ".";  // folder of config.json
+  std::string log;           // for runc's errors, read by its caller; may be empty
   bool makes_container() const { return command == "create" || command == "run"; }
 };
 

@@ -43,7 +43,7 @@ TEST(Apply, NothingTwice) {
   EXPECT_EQ(spec["mounts"].size(), 1U);
   EXPECT_EQ(spec["mounts"][0]["source"], "/mine");
   EXPECT_EQ(spec["linux"]["devices"].size(), 1U);
-  // The device cgroup is told all the same.
+  // The device cgroup allows it all the same.
   EXPECT_EQ(spec["linux"]["resources"]["devices"].size(), 1U);
 }
 

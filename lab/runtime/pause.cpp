@@ -1,5 +1,5 @@
-// tranche-lab-pause: the process of a Pod's sandbox. Waits until it is told to end, and collects
-// what is orphaned in a Pod with one process namespace.
+// tranche-lab-pause: the process of a Pod's sandbox. Waits for a signal to end, and reaps orphans
+// in a Pod with one process namespace.
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -44,7 +44,7 @@ CUresult free_address(Call& call, CUdeviceptr address) {
   };
   Range* range = allocated();
   if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // Nothing that still runs may lose its memory; who else frees it meanwhile wins.
+  // Running work keeps its memory; if it is freed elsewhere meanwhile, that counts.
   const ContextPtr owner = range->context.lock();
   const std::uint64_t id = range->id;
   if (const CUresult done = synchronize(call, owner ? *owner : *call.context);

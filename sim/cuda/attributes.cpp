@@ -1,4 +1,4 @@
-// cuDeviceGetAttribute and the structure of old that tells the same.
+// cuDeviceGetAttribute and the older structure of the same content.
 
 #include <limits>
 #include <optional>

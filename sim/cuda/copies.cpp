@@ -126,7 +126,7 @@ CUresult check(Driver& driver, const CopyWork& copy) {
     const bool flat = !side->array && copy.height * copy.depth > 1;
     if (flat && side->pitch < copy.width) return CUDA_ERROR_INVALID_VALUE;
     if (!side->array && side->address == 0) return CUDA_ERROR_INVALID_VALUE;
-    // The first and the last row tell.
+    // Checks the first and the last row.
     if (!row_of(driver, *side, 0, 0, copy.width, write) ||
         !row_of(driver, *side, copy.height - 1, copy.depth - 1, copy.width, write)) {
       return CUDA_ERROR_INVALID_VALUE;

@@ -19,7 +19,7 @@ namespace {
 
 // The only state of the library itself. Leaked: see driver.h.
 std::atomic<Driver*> the_driver = nullptr;
-std::atomic<bool> has_forked = false;  // as pthread_atfork tells
+std::atomic<bool> has_forked = false;  // from pthread_atfork
 // In a page that the kernel empties in every copy of the process, however that was made (clone,
 // _Fork): false there. nullptr: the driver was not made.
 std::atomic<std::atomic<bool>*> is_own = nullptr;

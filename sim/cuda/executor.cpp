@@ -214,7 +214,7 @@ void Executor::run_effect(Lock& lock, Op& op) {
   lock.unlock();
   if (effect) effect();
   lock.lock();
-  // Who looked meanwhile could not tell when it would be over.
+  // A waiting thread could not know until now when it would be over.
   if (sleepers_ > 0) clock_.wake();
 }
 

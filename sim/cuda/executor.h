@@ -25,7 +25,7 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Queues `op` behind everything that must precede it by the rules of streams. Blocks when the
+  // Queues `op` after everything that must precede it by the rules of streams. Blocks when the
   // stream holds as many ops as the hardware's queue.
   void enqueue(Lock& lock, const StreamPtr& stream, const OpPtr& op);
   // Executes whatever is due now.

@@ -13,7 +13,7 @@
 namespace tranche::sim::cuda {
 namespace {
 
-// INVALID_VALUE for a circle, and for conditionals that cannot be; `why` tells more.
+// INVALID_VALUE for a cycle, and for impossible conditionals; `why` explains.
 CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, ExecPtr& out,
                      CUgraphInstantiateResult& why) {
   constexpr std::uint64_t kKnown = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |

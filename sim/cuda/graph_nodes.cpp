@@ -77,7 +77,7 @@ CUresult add_any(const char* name, const Place& place, CUgraphNodeParams* p) {
   });
 }
 
-// `tell` takes the node's work, when it is of this kind.
+// `tell` receives the node's work, if it is of this kind.
 template <class Kind, class Tell>
 CUresult get(const char* name, CUgraphNode handle, bool arguments_given, Tell tell) {
   return on_node(name, handle, arguments_given, [&](Call&, const NodePtr& node) {

@@ -45,7 +45,7 @@ CUDA_KERNEL_NODE_PARAMS_v2 parameters_of(KernelWork& kernel) {
     if (parameter.offset >= kernel.parameters.size()) break;
     kernel.pointers.push_back(kernel.parameters.data() + parameter.offset);
   }
-  // A node of a library's kernel tells that one, and no function.
+  // A node of a library's kernel reports that one, and no function.
   const bool is_kernel = kernel.kernel != nullptr;
   const ContextPtr context = kernel.function->context.lock();
   return {.func = is_kernel ? nullptr : handle_of<CUfunction>(*kernel.function),

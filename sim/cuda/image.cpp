@@ -85,7 +85,7 @@ class Cubin {
     return reinterpret_cast<const char*>(bytes_ + strings.sh_offset + one.sh_name);  // NOLINT: text
   }
 
-  // Records of four bytes: format, attribute, length; then so many bytes.
+  // Records of four bytes: format, attribute, length; then that number of bytes.
   void read_parameters(PtxEntry& entry) const {
     const std::string wanted = ".nv.info." + entry.name;
     for (unsigned i = 0; i < header_.e_shnum; ++i) {

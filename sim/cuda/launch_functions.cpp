@@ -22,7 +22,7 @@ CUresult launch(const char* name, DefaultStream zero, CUfunction handle, CUstrea
   });
 }
 
-// An attribute that names an event is a recording of it behind the kernel.
+// An attribute that names an event records it after the kernel.
 CUresult record_of(const CUlaunchConfig& config, const char* name, DefaultStream zero) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];

@@ -1,7 +1,7 @@
 // Managed memory: ordinary memory that the device may touch too. It takes the GPU's memory only
-// while it lies there: after a prefetch, a memset or a copy on the device, or a kernel that got a
-// pointer into it. Allocations that cannot move push it out again (sim/gpu/memory.h), so more of it
-// can be had than the GPU holds.
+// while it is there: after a prefetch, a memset or a copy on the device, or a kernel that got a
+// pointer into it. Allocations that cannot move push it out again (sim/gpu/memory.h), so there can
+// be more of it than the GPU has.
 
 #include <algorithm>
 #include <cstring>

@@ -25,7 +25,7 @@ std::uint64_t Overlap::begin_of(const Kernel& kernel, std::uint64_t earliest) co
                     has_room(piece.begin, kernel.width);
            });
   };
-  return *std::ranges::find_if(begins, fits);  // behind the last end there is room
+  return *std::ranges::find_if(begins, fits);  // there is room after the last end
 }
 
 bool Overlap::has_room(std::uint64_t at, unsigned width) const {

@@ -80,7 +80,7 @@ class Body {
   std::vector<OpPtr> ops_;
 };
 
-// The value is looked at when the stream comes to it; a loop's again behind its body.
+// The value is read when the stream reaches it; a loop's again after its body.
 Op branch_of(Driver& driver, const ContextPtr& context, const ConditionalWork& work,
              std::uint64_t delay_ns) {
   // How long another check takes (invented). It is not zero, so that time advances in an endless

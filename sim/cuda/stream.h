@@ -40,7 +40,7 @@ struct Op {
   std::function<std::function<void()>()> effect;
   std::function<void()> settle;  // bookkeeping when it is over, with the lock
   std::function<bool()> ready;   // kPoll, with the lock
-  // kBranch, with the lock: what the stream does before everything behind it.
+  // kBranch, with the lock: what the stream does before everything after it.
   std::function<std::vector<std::shared_ptr<Op>>()> next;
   std::vector<std::shared_ptr<Op>> after;  // in other streams, not over yet
 

@@ -100,7 +100,7 @@ class Walk {
     give_rates(timeline_.lanes[timeline_.turn]);
   }
 
-  // Does anyone work who shares turns with neither?
+  // Whether another lane that shares turns with neither has work.
   bool others_work(const Lane& a, const Lane& b) const {
     return std::ranges::any_of(lanes_of(timeline_), [&](const Lane& lane) {
       return lane.has_work() && !share_turns(lane, a) && !share_turns(lane, b);

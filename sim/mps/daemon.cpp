@@ -129,7 +129,7 @@ void Daemon::turn() {
   const std::size_t peers = peers_.size();
   const std::size_t servers = servers_.size();
   if (::poll(ready.data(), ready.size(), kLookEveryMs) < 0) return;
-  // Those that come meanwhile stand behind those that were watched.
+  // New ones come after those that were watched.
   auto at = ready.begin();
   auto listener = listeners_.begin();
   for (std::size_t i = 0; i < listeners; ++i, ++at, ++listener) {
@@ -251,7 +251,7 @@ void Daemon::bury(ServerRecord& server) {
       send_packet(peer.connection.get(),
                   fmt::format("1 Server {} exited with status {}\n", server.pid, code));
     }
-    // It never was one: those who waited for it would wait for ever.
+    // It was never ready: those who waited for it would wait for ever.
     if (peer.is_client && !server.is_ready && server_for(peer) == &server) {
       turn_away(peer, kMpsConnectionFailed);
     }
@@ -264,7 +264,7 @@ void Daemon::place_clients() {
   for (Peer& peer : peers_) {
     if (!peer.is_client || !peer.connection.is_open()) continue;
     place(peer);
-    // One after the other: who comes later does not end a server before the first has got it.
+    // One after the other, or a later one would end a server before the first has got it.
     if (peer.connection.is_open() && options_.protocol == 2) return;
   }
 }

@@ -104,7 +104,7 @@ Answer Daemon::about_named_server(const std::vector<std::string>& words) {
   return refuse(fmt::format("server: unknown verb '{}' here", word_at(words, 1)));
 }
 
-// Its default namespace: what the server's own process tells clients of no other namespace.
+// Its default namespace: what the server's own process reports to clients of no other namespace.
 Answer Daemon::set_server(NamedServer& server, const std::vector<std::string>& words) {
   const std::string wrong = take_limits(words, server.limits, server.memory);
   if (!wrong.empty()) return refuse("server set: " + wrong);

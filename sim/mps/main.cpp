@@ -187,7 +187,7 @@ int start_in_background(const CommandLine& line, const std::shared_ptr<Simulatio
   const ssize_t length = ::read(from.get(), said.data(), said.size());
   const std::string_view text(said.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
   if (text == "0") return 0;
-  // Its lock goes with it: who starts the next one finds the folder free.
+  // Its lock ends with it, so the next one finds the folder free.
   ::waitpid(child, nullptr, 0);
   return give_up(text.empty() ? "the daemon ended at once" : text);
 }

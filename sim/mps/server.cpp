@@ -265,7 +265,7 @@ void Server::drop_client(const ClientPtr& client) {
   tell_count();
 }
 
-// All who have a context on that GPU share its fate.
+// Ends all that have a context on that GPU.
 void Server::spread_fault(const ClientPtr& from, const UseTarget& device,
                           const std::string& error) {
   log_.line("Server", fmt::format("Client {{PID: {}}}: fatal fault {} on {}", from->pid, error,

@@ -192,7 +192,7 @@ Result<OwnedFd> listen_mps(const std::string& folder) {
   }
   const std::string path = address->sun_path;
   OwnedFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  // What a daemon that was killed left behind.
+  // What a killed daemon left behind.
   ::unlink(path.c_str());
   if (!fd.is_open() || ::bind(fd.get(), generic(*address), sizeof *address) != 0 ||
       ::chmod(path.c_str(), 0777) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {

@@ -15,7 +15,7 @@ constexpr unsigned char kFabricCompleted = 3;
 constexpr unsigned char kFabricNotSupported = 0;
 constexpr unsigned char kFabricHealthy = 1;
 
-// Calls `answer` with both devices behind two handles.
+// Calls `answer` with the devices of both handles.
 template <class Function>
 nvmlReturn_t on_pair(const char* function, nvmlDevice_t a, nvmlDevice_t b, bool arguments_given,
                      Function answer) {

@@ -1,6 +1,6 @@
 // What Allocate costs on our side of gRPC: the grant and its record on disk (page cache); alone,
-// and while another thread replaces the file of grants and syncs it, over and over; and what
-// keeping promises costs beside it.
+// and while another thread keeps replacing and syncing the file of grants; and what keeping
+// promises costs in addition.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ void own_part_of_allocate(benchmark::State& state) {
 }
 BENCHMARK(own_part_of_allocate)->ArgName("replicas")->Arg(1)->Arg(48);
 
-// The slowest call is what a pod may meet.
+// The slowest call is the one that a Pod may meet.
 void own_part_while_the_file_is_replaced(benchmark::State& state) {
   const test::TempDir dir;
   test::FakeClock clock;
@@ -87,7 +87,7 @@ void own_part_while_the_file_is_replaced(benchmark::State& state) {
 }
 BENCHMARK(own_part_while_the_file_is_replaced)->UseRealTime();
 
-// A node on which all that is offered is held.
+// A node on which the whole offer is held.
 struct FullNode {
   FullNode() {
     offer.resources.push_back(node(8, 48).offer);

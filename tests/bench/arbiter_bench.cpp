@@ -1,12 +1,12 @@
-// What the arbiter costs: CPU with many busy tenants and with idle ones, and how soon a
-// latency-critical tenant's notice closes the others; and what a hostile tenant, or one that
-// connects again and again, costs another one. Real sockets, pages and processes, one for each
-// tenant; they write their slots as the library does. The GPU is a word that all share: when it is
-// free again. Not a google-benchmark, for its load is other processes.
+// What the arbiter costs: CPU with many busy tenants and with idle ones; how soon a
+// latency-critical tenant's notice closes the others; and what a hostile tenant, or one that keeps
+// connecting, costs another one. Real sockets, pages and processes, one for each tenant, which
+// write their slots as the library does. The GPU is a shared word: the time when it is free again.
+// Not a google-benchmark, because its load is other processes.
 //
 //   arbiter_bench [--tenants 48] [--seconds 5]     --seconds 0: without the busy and idle tenants
-//   arbiter_bench --hostile 400                    only the hostile tenant, with so many processes
-//   arbiter_bench --storm 10000                    only a tenant that connects so many times
+//   arbiter_bench --hostile 400                    only the hostile tenant, with 400 processes
+//   arbiter_bench --storm 10000                    only a tenant that connects 10000 times
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ void sleep_until(std::uint64_t ns) {
   }
 }
 
-// What the processes of a run share.
+// Shared by the processes of a run.
 struct Common {
   std::atomic<std::uint64_t> free_at[kMostDevices];  // of each GPU
   std::atomic<std::uint64_t> batches;
@@ -93,7 +93,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// One batch after the other through the gate, as a tenant that always has work.
+// Passes one batch after the other through the gate, as a tenant that always has work.
 class Tenant {
  public:
   Tenant(const std::string& socket, unsigned device, Common& common)
@@ -170,8 +170,8 @@ struct Cost {
   double per_second(double count) const { return count * 1e9 / static_cast<double>(wall); }
 };
 
-// Serves for so long, on a thread of its own: what that asks of the scheduler, this one is not to
-// have, or it stands in its way when it looks for what became of a notice.
+// Runs the arbiter for this time on its own thread. The scheduler would otherwise charge this
+// thread for that work, and delay it when it measures a notice.
 Cost serve(arbiter::Arbiter& arbiter, std::chrono::milliseconds time) {
   Cost cost;
   std::jthread serving([&](const std::stop_token& stop) {
@@ -240,7 +240,7 @@ void print_percentiles(std::string_view what, std::vector<double> us) {
 }
 
 // From a latency-critical process's notice to the word that closes a best-effort one. `pause`
-// between two requests: long enough for the arbiter to sleep, or not.
+// between two requests: whether the arbiter falls asleep.
 void notices(std::string_view what, std::chrono::milliseconds pause, int times) {
   const Folder folder;
   folder.promise("critical", 0, Priority::kLatencyCritical);
@@ -280,7 +280,7 @@ void notices(std::string_view what, std::chrono::milliseconds pause, int times) 
     slot.work[0].asked_ns += kBatch;
     slot.work[0].busy_since = begin;
     critical.notify(wire::Message::kWaiting, 0);
-    // Without keeping a processor from the arbiter.
+    // Without keeping the arbiter from a processor.
     while (!all(1) && now_ns() < begin + 1'000'000'000) sleep_until(now_ns() + 5'000);
     us.push_back(static_cast<double>(now_ns() - begin) / 1e3);
     slot.ring[slot.written % wire::kRing] = {begin, now_ns(), 0, 1, kBatch};
@@ -290,11 +290,11 @@ void notices(std::string_view what, std::chrono::milliseconds pause, int times) 
   print_percentiles(what, std::move(us));
 }
 
-// One who waits at the gate, and one who waits for a plain futex, in turn; each says when it went
-// on.
+// A thread that waits at the gate, and one that waits for a plain futex, in turn; each reports when
+// it continued.
 struct Waiter {
   std::atomic<std::uint32_t> plain;
-  std::atomic<std::uint32_t> waits;  // for which turn; odd: at the gate
+  std::atomic<std::uint32_t> waits;  // the number of its turn; odd: at the gate
   std::atomic<std::uint64_t> went_on_at;
   std::atomic<std::uint64_t> spent;
 };
@@ -322,8 +322,8 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
   }
 }
 
-// From what the arbiter does to let a blocked launch go (it raises what is allowed, and wakes) to
-// that launch's going on, in another process; and the same of a futex with nothing around it.
+// The time from the arbiter's release of a blocked launch (it raises what is allowed, and wakes)
+// until that launch continues in another process; and the same of a bare futex.
 void wakes(int times) {
   auto page = tenant::PolicyPage::create({}).value();
   auto* waiter = static_cast<Waiter*>(
@@ -377,8 +377,8 @@ pid_t stays_registered(const std::string& socket) {
   for (;;) pause();
 }
 
-// Writes into the slots of all processes of its tenant, without end: full rings of overlapping
-// stretches, and work that never ends.
+// Keeps writing into the slots of all processes of its tenant: full rings of overlapping intervals,
+// and work that never ends.
 pid_t fills_all_slots(const std::string& socket) {
   const pid_t child = fork();
   if (child != 0) return child;
@@ -417,7 +417,7 @@ double hello(const std::string& socket) {
   return static_cast<double>(now_ns() - begin) / 1e3;
 }
 
-// Connects; each second time it says hello too, and takes what it is answered. Then it closes.
+// Connects; each second time it says hello too, and receives the answer. Then it closes.
 void connect_once(const sockaddr_un& address, bool says_hello) {
   const Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
@@ -431,7 +431,7 @@ void connect_once(const sockaddr_un& address, bool says_hello) {
                           .slot = wire::kMaxProcesses,
                           .generation = 0};
   (void)!send(fd.get(), &hello, sizeof(hello), MSG_NOSIGNAL);
-  wire::Welcome welcome{};  // the descriptors with it are dropped: there is no room for them
+  wire::Welcome welcome{};  // its descriptors are dropped: there is no room for them
   (void)!recv(fd.get(), &welcome, sizeof(welcome), 0);
 }
 
@@ -446,8 +446,8 @@ pid_t connects(const std::string& socket, unsigned times, std::atomic<std::uint6
   _exit(0);
 }
 
-// What a tenant notices of another one whose processes connect again and again, `times` in all: a
-// hello of its own, before and meanwhile, and the age of the heartbeat.
+// How a tenant is affected by another one whose processes keep connecting, `times` in all: the time
+// of its own hello, before and meanwhile, and the age of the heartbeat.
 void storm(unsigned times) {
   constexpr unsigned kProcesses = 4;
   const Folder folder;
@@ -491,8 +491,8 @@ void storm(unsigned times) {
   munmap(made, sizeof(*made));
 }
 
-// What a tenant notices of another one whose processes all write nonsense: the time of a hello, and
-// the age of the heartbeat (the libraries take an arbiter for dead after 2 s without one).
+// How a tenant is affected by another one whose processes all write nonsense: the time of a hello,
+// and the age of the heartbeat (libraries assume a dead arbiter after 2 s without one).
 void hostile_tenant(unsigned helpers) {
   const Folder folder;
   folder.promise("hostile", 0, Priority::kNormal);
@@ -548,7 +548,7 @@ unsigned number(int argc, char** argv, std::string_view flag, unsigned otherwise
 }  // namespace
 }  // namespace tranche
 
-// Other arguments (google-benchmark's, which tools/bench.sh gives to all) mean nothing here.
+// Ignores other arguments (google-benchmark's, which tools/bench.sh gives to all).
 int main(int argc, char** argv) {
   using namespace std::chrono_literals;
   const auto tenants = tranche::number(argc, argv, "--tenants", 48);

@@ -1,5 +1,5 @@
 // What preparing a claim costs the driver itself: the plan, the record, the tenant's files and the
-// CDI file, with other claims prepared beside it. The API server answers at once here.
+// CDI file, with other prepared claims. The API server answers at once here.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace tranche::agent {
 namespace {
 
-// Claim number `n` of one percent of a GPU.
+// Claim number `n` for one percent of a GPU.
 std::string uid_of(int n) { return fmt::format("0b51bcc7-6a6c-4c0f-9e0e-{:012x}", n); }
 std::string share_of(int n) { return fmt::format("7d0a2b1e-93c4-4d52-8f7e-{:012x}", n); }
 

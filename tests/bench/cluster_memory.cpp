@@ -1,6 +1,6 @@
-// What it costs a process of ours to know a whole cluster. Asks the API server that a kubeconfig
-// names, and writes one JSON line of figures: bytes of memory from /proc/self/status (resident now,
-// and the most so far), time in milliseconds.
+// What it costs a process of ours to know a whole cluster. Asks the API server of a kubeconfig, and
+// writes one JSON line of figures: bytes of memory from /proc/self/status (resident now, and the
+// peak), time in milliseconds.
 //
 //     cluster_memory KUBECONFIG snapshot      take, write and read a snapshot/v1
 //     cluster_memory KUBECONFIG watch         keep all nodes and Pods up to date
@@ -28,7 +28,7 @@ using namespace tranche;
 
 constexpr std::chrono::minutes kPatience{2};
 
-// A size of /proc/self/status, which has it in KiB.
+// A size from /proc/self/status, which is in KiB.
 std::size_t memory(const std::string& name) {
   std::ifstream file("/proc/self/status");
   for (std::string word; file >> word;) {
@@ -55,7 +55,7 @@ Result<std::string> cost_of_snapshot(cluster::Objects& objects) {
                     {.deadline = kPatience});
   if (!snapshot) return std::unexpected(snapshot.error());
   for (const auto& gap : snapshot->gaps) {
-    // A kind that this cluster does not have is no failure.
+    // A kind that the cluster lacks is no failure.
     if (gap.code != Code::kNotFound) return fail(gap.code, gap.resource + ": " + gap.message);
   }
   auto line = figures(

@@ -1,10 +1,10 @@
-// What so many agents follow on the API server that a kubeconfig names: each its own Node, its own
-// Pods and the map of configurations, over connections of its own. Writes a JSON line each second:
-// how many of the selections are followed.
+// What AGENTS agents follow on the API server of a kubeconfig: each its own Node, its own Pods and
+// the map of configurations, over connections of its own. Writes a JSON line each second: how many
+// of the selections are followed.
 //
 //     followers KUBECONFIG AGENTS
 //
-// Until its standard input ends. tests/bench/outage.py runs it.
+// Runs until its standard input ends. tests/bench/outage.py runs it.
 
 #include <fmt/format.h>
 #include <poll.h>

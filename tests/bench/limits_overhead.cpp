@@ -1,6 +1,6 @@
-// What libtranche-limit.so adds to the driver's calls: the same loops without it and with it, turn
-// by turn, on a simulated driver that does next to nothing (TRANCHE_SIM_CUDA=constant). Figures are
-// ns a call, medians within a round and of the rounds.
+// What libtranche-limit.so adds to the driver's calls: the same loops without it and with it, in
+// turn, on a simulated driver that does next to nothing (TRANCHE_SIM_CUDA=constant). Figures are ns
+// a call, medians within a round and over the rounds.
 
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 void* volatile function_sink;
 
-// Set: the beginning is all that is measured.
+// Set: only the start is measured.
 constexpr const char* kLoadAlone = "TRANCHE_LOAD_ALONE";
 
 double median(std::vector<double> values) {
@@ -29,7 +29,7 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// The median of a hundred parts: what the system gives to others meanwhile is in few of them.
+// The median of a hundred parts: few of them are disturbed by other processes.
 template <class Body>
 double each(int count, Body body) {
   constexpr int kParts = 100;
@@ -67,7 +67,7 @@ int measure() {
   const auto launch = [&](int) {
     cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
   };
-  each(20'000, launch);  // its estimate is learned
+  each(20'000, launch);  // its estimate is learned here
   std::printf("launch %f\n", each(2'000'000, launch));
   std::vector<CUdeviceptr> live;
   for (const std::size_t blocks : {std::size_t{0}, std::size_t{50'000}}) {

@@ -1,6 +1,6 @@
-// Shares with real processes in wall-clock time, on the simulated GPU: what limit/device_test.cpp
-// asserts in virtual time, measured with the whole way (library, arbiter, driver). And how long 200
-// processes take that start at once. Figures are the machine's; run it alone.
+// Shares of real processes in wall-clock time, on the simulated GPU: what limit/device_test.cpp
+// asserts in virtual time, measured through library, arbiter and driver. And how long 200 processes
+// take to start at once. Figures depend on the machine; run it alone.
 
 #include <sys/mman.h>
 
@@ -24,9 +24,9 @@ using sim::cuda::test::Program;
 using sim::test::World;
 using Clock = std::chrono::steady_clock;
 
-// What the programs of a case share with who measures.
+// Shared by a case's programs and the measuring process.
 struct Board {
-  std::atomic<std::uint64_t> done_ns[8];  // GPU time that ended
+  std::atomic<std::uint64_t> done_ns[8];  // finished GPU time
   std::atomic<int> ready;
   std::atomic<bool> go;
   std::atomic<bool> end;
@@ -46,13 +46,13 @@ struct Wish {
   int streams;
   enum class Shape {
     kInTurn,   // one launch after the other, each in the next stream
-    kRounds,   // one launch in each stream, then all are waited for
-    kPolling,  // the same, and they are asked whether they are over
+    kRounds,   // one launch in each stream, then a wait for all
+    kPolling,  // the same, with polling
     kThreads,  // each stream has a thread, which waits for each launch
   } shape = Shape::kInTurn;
 };
 
-// Launches without end; what has ended is written to the board.
+// Keeps launching; writes what has ended to the board.
 class Storm {
  public:
   Storm(Board& board, int index, const Wish& wish)
@@ -87,7 +87,7 @@ class Storm {
   }
 
  private:
-  // So many are under way, and at least one in each stream.
+  // Launches in progress, at least one in each stream.
   static constexpr std::size_t kAhead = 32;
 
   void launch(CUstream stream) {
@@ -157,12 +157,12 @@ void measure(const World& world, const char* name, const std::vector<Wish>& wish
     containers.push_back(std::make_unique<Container>(std::vector{limits}));
     programs.push_back(
         sim::cuda::test::start([&] { Storm(board, static_cast<int>(i), wishes[i]).run(); }));
-    // Its container is what /run/tranche shows until it has registered.
+    // /run/tranche shows its container until it has registered.
     while (board.ready < static_cast<int>(i) + 1) std::this_thread::sleep_for(1ms);
   }
   board.go = true;
   std::this_thread::sleep_for(1s);
-  // A round of many streams takes most of a second of a small share.
+  // With a small share a round of many streams takes most of a second.
   const bool is_wide = std::ranges::any_of(wishes, [](const Wish& w) { return w.streams > 64; });
   const int windows = is_wide ? 200 : 40;
   std::vector<std::vector<double>> parts(wishes.size());
@@ -193,7 +193,7 @@ void measure(const World& world, const char* name, const std::vector<Wish>& wish
   std::fflush(stdout);
 }
 
-// Each has a context, which takes memory too: on a GPU that has room for them.
+// Each has a context, which takes memory too, so the GPU must have room for them.
 void start_storm() {
   const World world("h200");
   constexpr int kProcesses = 200;
@@ -217,7 +217,7 @@ void start_storm() {
   for (const pid_t pid : programs) waitpid(pid, nullptr, 0);
 }
 
-// One process whose work lies in several streams, alone and beside a neighbour that always works.
+// One process with work in several streams, alone and next to a neighbour that always works.
 void streams() {
   const World world("l20");
   constexpr std::uint64_t kMs = 1'000'000;
@@ -241,7 +241,7 @@ void streams() {
   measure(world, "cap 30, 16 x 500 us in turn; 50", {{1, 300, kMs / 2, 0, 16}, neighbour});
 }
 
-// Graphs of several milliseconds beside a neighbour that launches 1 ms at a time.
+// Graphs of several milliseconds next to a neighbour that launches 1 ms at a time.
 void graphs() {
   const World world("l20");
   constexpr std::uint64_t kMs = 1'000'000;
@@ -268,7 +268,7 @@ void shares() {
           {{1, {}, kMs, 0, 1}, {2, {}, kMs / 5, 0, 1}, {4, {}, kMs / 2, 0, 1}});
 }
 
-// All of it, or what is named: shares, streams, graphs, start.
+// All of it, or the named parts: shares, streams, graphs, start.
 int run(int count, char** arguments) {
   const auto wanted = [&](std::string_view name) {
     return count < 2 || std::any_of(

@@ -1,6 +1,6 @@
-// How long a review of the webhook takes, as an API server sees it: TLS on loopback, one connection
-// that stands, one request after the other at a steady pace. The cluster is the fake one, so what
-// is measured is ours: TLS, HTTP, reading, rewriting, answering.
+// How long a review of the webhook takes for an API server: TLS on loopback, one kept connection,
+// requests one after the other at a steady pace. The cluster is a fake, so only our part is
+// measured: TLS, HTTP, reading, rewriting, answering.
 //
 //     webhook_latency [requests a second] [seconds] [claims]
 //
@@ -63,7 +63,7 @@ void put_secret(test::FakeObjects& objects) {
   objects.put(cluster::kSecret, secret.dump());
 }
 
-// A Pod of three containers as an API server sends it, with 8 KiB of what does not concern us.
+// A Pod of three containers as an API server sends it, with 8 KiB of irrelevant content.
 std::string review() {
   json containers = json::array();
   for (const auto* name : {"main", "side", "other"}) {
@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
   auto due = Steady::now();
   for (int i = 0; i < rate * seconds; ++i) {
     std::this_thread::sleep_until(due);
-    // From when it was due, so that one that waits for the one before counts too.
+    // From its due time, so that waiting for the previous one counts too.
     const auto answer =
         is_of_claims ? client.ask("/quota", claim_review(i)) : client.ask("/fractions", pod);
     times.push_back(std::chrono::duration<double, std::milli>(Steady::now() - due).count());

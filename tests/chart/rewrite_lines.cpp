@@ -1,7 +1,7 @@
-// Rewrites objects as the admission webhook does, for comparison with what the chart's policy makes
-// of them. Each line of the standard input is an object; each line of the output its JSON patch, or
-// the reason of a refusal as a string. Each argument is a model: "NVIDIA L20=46068" (Mi). With
-// --template SHARE in percent instead of input: that ResourceClaimTemplate.
+// Rewrites objects as the admission webhook does, for comparison with the chart's policy. Each line
+// of standard input is an object; each line of output its JSON patch, or the reason of a refusal as
+// a string. Each argument is a model: "NVIDIA L20=46068" (Mi). With --template SHARE in percent
+// instead of input: that ResourceClaimTemplate.
 
 #include <charconv>
 #include <cstdint>

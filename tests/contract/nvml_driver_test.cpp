@@ -102,7 +102,7 @@ TEST(NvmlDriver, AReplacedLibraryIsLoadedAnew) {
 }
 
 TEST(NvmlDriver, AReturnIsFoundWithAnEventSourceListening) {
-  // NVML starts afresh only when all of the process let go: reader and events go on together.
+  // NVML restarts only when the whole process has released it: reader and events continue together.
   test::SimMachine sim(test::a100_machine(2));
   const auto connection = Connection::make(sim.options());
   Reader reader(connection);

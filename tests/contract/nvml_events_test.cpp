@@ -75,7 +75,7 @@ TEST_F(NvmlEventsTest, GoOnWhenNvmlIsStartedAfresh) {
   connection->restart();
   EXPECT_EQ(read(), machine);
   EXPECT_TRUE(before != nullptr && connection->current() != nullptr);
-  // Events from before the new registration are not told by NVML: post until one arrives.
+  // NVML does not report events from before the new registration: post until one arrives.
   Result<std::optional<gpu::Event>> event;
   ASSERT_TRUE(test::eventually([&] {
     sim.xid(79, 1);

@@ -92,7 +92,7 @@ TEST(NvmlHang, TheReaderMayGoWhileACallHangs) {
     ASSERT_TRUE(reader.read().has_value());
   }
   sim.heal();
-  // A later user of NVML in this process is not disturbed by the thread that was left behind.
+  // A later user of NVML in this process is not disturbed by the stuck thread.
   Reader reader(Connection::make(sim.options()));
   const auto machine = reader.read();
   ASSERT_TRUE(machine.has_value());

@@ -1,5 +1,5 @@
-// Limits that the driver keeps for control groups, over the simulated machine, and over the fake
-// where both promise it. The groups are folders of the test.
+// Memory limits that the driver keeps for control groups, over the simulated machine, and over the
+// fake for what both promise. The groups are folders of the test.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -157,7 +157,7 @@ TEST_F(NvmlMemoryLimitsTest, TheDriverGoesAndReturns) {
   EXPECT_TRUE(limiter.set(sim.uuid(0), cgroup, Bytes::from_mib(500)));
 }
 
-// What the fake promises with the adapter.
+// What the fake and the adapter both promise.
 TEST_F(NvmlMemoryLimitsTest, ContractOfSettingAndClearing) {
   test::SimMachine sim(machine(1));
   arbiter::NvmlMemoryLimiter adapter(Connection::make(sim.options()));
@@ -172,7 +172,7 @@ TEST_F(NvmlMemoryLimitsTest, ContractOfSettingAndClearing) {
   }
 }
 
-// What limits containers that run must not be let go of for one bad answer.
+// Limits of running containers must survive one bad answer.
 TEST(NvmlMemoryLimitsOfGpus, StayAsTheyWereWhileTheAnswerIsAnError) {
   test::SimMachine sim(machine(1));
   sim.put("/sys/fs/cgroup/cgroup.controllers", "dmem\n");

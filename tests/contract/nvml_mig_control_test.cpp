@@ -32,7 +32,8 @@ TEST(NvmlMigControl, EveryCallThatFailsIsNamed) {
       {"nvmlDeviceGetMigMode", kGpuIsLost, Code::kUnavailable},
       {"nvmlDeviceGetGpuInstanceProfileInfo", kUnknown, Code::kUnavailable},
       {"nvmlDeviceGetGpuInstances", kNoPermission, Code::kPermission},
-      // None at all is no answer of a GPU in MIG mode, and no GPU without instances.
+      // No profile at all is no valid answer of a GPU in MIG mode, and does not mean a GPU without
+      // instances.
       {"nvmlDeviceGetGpuInstanceProfileInfo", kNotSupported, Code::kUnavailable},
       // Somebody turns the mode off meanwhile.
       {"nvmlDeviceGetGpuInstances", kNotSupported, Code::kUnavailable},

@@ -1,4 +1,4 @@
-// Who is on a device, read over the simulated machine, and over the fake where both promise it.
+// Who uses a device, read over the simulated machine, and over the fake for what both promise.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -163,7 +163,7 @@ TEST(NvmlProcesses, HowBusyEachWasSinceTheReadingBefore) {
     return sum >= 400ms;
   })) << sum.count();
   const auto elapsed = std::chrono::steady_clock::now() - begin;
-  // Half of the time, and of the sample that was under way at the first reading.
+  // Half of the time, and half of the sample in progress at the first reading.
   EXPECT_LE(sum, elapsed / 2 + 500ms);
 }
 
@@ -178,7 +178,7 @@ TEST(NvmlProcesses, WhoDoesNothingIsNotBusy) {
   }
 }
 
-// What the fake promises with the adapter.
+// What the fake and the adapter both promise.
 void unknown_device_is_its_own_failure(gpu::ProcessReader& reader, const std::string& known) {
   const std::vector uuids{std::string("GPU-00000000-0000-0000-0000-000000000000"), known};
   const auto read = reader.read(uuids);

@@ -1,4 +1,4 @@
-// The API server's objects: the same cases on the fake and, where TRANCHE_TEST_KUBECONFIG names a
+// The API server's objects: the same cases on the fake and, if TRANCHE_TEST_KUBECONFIG names a
 // kubeconfig with all rights, on a real API server. Objects made there are removed again.
 
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ class ObjectsContract : public testing::TestWithParam<std::string> {
     }
   }
 
-  // A name that nobody has, in namespace default; removed at the end.
+  // An unused name in namespace default; removed at the end.
   ObjectKey name(const std::string& what, const Kind& kind = kConfigMap) {
     ObjectKey key{kind.namespaced ? "default" : "", what + "-" + run_};
     made_.emplace_back(kind, key);
@@ -237,7 +237,7 @@ TEST_P(ObjectsContract, ApplyOwnsWhatItSet) {
   const auto same = objects_->apply(kConfigMap, key, {applied(key, {{"k", "1"}, {"old", "1"}})});
   ASSERT_TRUE(same);
   EXPECT_EQ(same->resource_version, first->resource_version);
-  // Somebody else's key stays, ours that is applied no more goes.
+  // Somebody else's key stays; ours that is no longer applied goes.
   ASSERT_TRUE(objects_->apply(kConfigMap, key, {applied(key, {{"theirs", "1"}}), "somebody"}));
   const auto later = objects_->apply(kConfigMap, key, {applied(key, {{"k", "2"}})});
   EXPECT_EQ(data_of(later), (StringMap{{"k", "2"}, {"theirs", "1"}}));
@@ -320,7 +320,7 @@ TEST_P(ObjectsContract, ListsBySelectors) {
       EXPECT_EQ(json::parse(object.json)["kind"], "ConfigMap") << test.name;
     }
   }
-  // Of the server's own cache: it may know nothing of them yet.
+  // From the server's own cache, which may not know them yet.
   EXPECT_TRUE(objects_->list(kConfigMap, {.ns = "default", .not_before = "0"}));
   EXPECT_EQ(objects_
                 ->list(kConfigMap, {.ns = "default", .not_before = "9000000000000000000"},
@@ -334,7 +334,7 @@ TEST_P(ObjectsContract, ListsBySelectors) {
             Code::kInvalidArgument);
 }
 
-// Runs a watch on a thread of its own and keeps what it tells.
+// Runs a watch on its own thread and keeps its events.
 class Watcher {
  public:
   Watcher(Objects& objects, const Kind& kind, WatchOptions options)
@@ -384,7 +384,7 @@ TEST_P(ObjectsContract, WatchGoesOnFromAVersion) {
   create(a, {{"k", "1"}});
   const auto list = objects_->list(kConfigMap, ours());
   ASSERT_TRUE(list);
-  // Before the watch begins: it must be told all the same.
+  // Before the watch begins: it must be reported all the same.
   ASSERT_TRUE(objects_->patch(kConfigMap, a, {.json = R"({"data":{"k":"2"}})"}));
   Watcher watcher(*objects_, kConfigMap, {ours(), list->resource_version});
   ASSERT_TRUE(eventually([&] { return watcher.told().size() == 2; }));
@@ -426,7 +426,7 @@ TEST_P(ObjectsContract, WatchOfAVersionThatIsTooOld) {
   const auto end = objects_->watch(
       kConfigMap, {ours(), "1"},
       [&](const WatchEvent& event) {
-        // It knows what happened since: it would never end.
+        // Otherwise it would never end.
         if (event.type != WatchEventType::kBookmark) source.request_stop();
       },
       source.get_token());
@@ -491,7 +491,7 @@ TEST_P(ObjectsContract, NodeAndItsStatus) {
   EXPECT_EQ(node->labels.at("run"), run_);
 }
 
-// As kubelet writes them; so a right to nodes/status is enough.
+// As kubelet writes them, so a right to nodes/status is enough.
 TEST_P(ObjectsContract, LabelsAndAnnotationsOfANodeAreWrittenWithItsStatus) {
   const auto key = name("node", kNode);
   const json body = {
@@ -552,7 +552,7 @@ TEST_P(ObjectsContract, LeaseIsTakenAndGivenUp) {
   lease.resource_version = made->resource_version;
   EXPECT_EQ(*read, lease);
 
-  // Two who saw the same version: one gets it.
+  // Of two writers who saw the same version one succeeds.
   auto first = *read;
   first.holder = "pod-2";
   first.transitions = 1;

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// A machine of three A100-40GB that a test can trouble.
+// A machine of three A100-40GB that a test can break.
 class Bench {
  public:
   virtual ~Bench() = default;

@@ -12,7 +12,7 @@ namespace tranche::test {
 namespace {
 
 // Whether nobody in this process has NVML started. A thread that a test left in a call may take a
-// moment to let go, and the next machine is read only when NVML starts anew.
+// moment to release it, and the next machine is read only when NVML starts again.
 bool nvml_is_down() {
   void* library = ::dlopen(TRANCHE_SIM_NVML, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return true;

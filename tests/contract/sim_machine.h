@@ -1,7 +1,7 @@
 #pragma once
-// A simulated machine of a test's own: its state, its faults, and the driver root that holds the
-// simulated libnvidia-ml.so.1. One at a time in a process (the library reads the environment when
-// NVML starts), alive while anything of nvml/ is.
+// A simulated machine of a test: its state, its faults, and the driver root with the simulated
+// libnvidia-ml.so.1. Only one at a time in a process (the library reads the environment when NVML
+// starts); must outlive anything of nvml/.
 
 #include <memory>
 #include <string>
@@ -28,9 +28,9 @@ class SimMachine {
   sim::Simulation& sim() { return *sim_; }
   const LogRecorder& log() const { return log_; }
   FsRoot root() const { return FsRoot(dir_.path()); }
-  // Where the library lies, to replace or remove it.
+  // Path of the library, to replace or remove it.
   std::filesystem::path library() const;
-  // What the library's name links to from now on; an empty path removes it.
+  // Where the library's name links to from now on; an empty path removes it.
   void install(const std::filesystem::path& library);
 
   std::string uuid(unsigned gpu) const;

@@ -1,6 +1,6 @@
-// The ResourceSlices that dra/ makes, on the fake and, where TRANCHE_TEST_KUBECONFIG names a
+// The ResourceSlices that dra/ makes, on the fake and, if TRANCHE_TEST_KUBECONFIG names a
 // kubeconfig with all rights, on a real API server with its default feature gates: it takes every
-// field, gives back what was written, and finds them by node and driver.
+// field, returns what was written, and finds them by node and driver.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ class SlicesContract : public testing::TestWithParam<std::string> {
     }
     EXPECT_EQ(same, wrote) << one.slice.name;
   }
-  // Writes until nothing is left to be written; how much that was.
+  // Writes until everything is written; returns the number of writes.
   std::size_t publish(const Pool& pool) {
     const auto writes = writes_for(there(), pool, names_, owner_);
     for (const auto& one : writes) write(one);

@@ -1,5 +1,5 @@
-// The parts of one GPU fit the GPU: on every simulated machine, by every way of dividing, what all
-// tranches of a device are promised together is there to be had by programs.
+// The parts of one GPU fit the GPU: on every simulated machine, with every way of dividing,
+// programs can get what all tranches of a device are promised together.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::vector<std::string> all_machines() {
   return names;
 }
 
-// The memory that programs can have of each device, by its index ("0", "0:1").
+// The memory that programs can get on each device, by its index ("0", "0:1").
 std::uint64_t free_of(test::SimMachine& sim, const gpu::Machine& machine,
                       const offer::Device& device) {
   auto instance = sim::kNone;
@@ -96,7 +96,7 @@ config::Config config_of(const Way& way, int replicas, config::MigStrategy strat
   return config;
 }
 
-// What one tranche of the device is promised; all of it where nothing limits it.
+// The promise of one tranche of the device; all of it without a limit.
 std::uint64_t part_of(const offer::ResourceOffer& resource, std::size_t device, const Way& way) {
   const auto whole = resource.devices[device].memory.value;
   if (!way.memory) return offer::mps_default(resource, device).memory.value_or(Bytes{whole}).value;

@@ -1,6 +1,6 @@
 // Arbitrary JSON as an object that asks for fractions of GPUs, on fleets of each kind. A patch must
-// apply, and what it makes must need no other. A refusal must say why. Whatever name is read as one
-// of our templates must be the one that its shares have.
+// apply, and its result must need no other. A refusal must have a reason. A name that is read as
+// one of our templates must be the one that its shares have.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Arbitrary configuration files for both programs. What is accepted must, printed as JSON and read
-// again, mean the same; what is refused must say where.
+// Arbitrary configuration files for both programs. What is accepted must mean the same after
+// printing as JSON and reading again; a refusal must name the place.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// What legitimately differs after printing: lines, the defaults that the printed form spells out,
-// and what only the other program's form has.
+// What legitimately differs after printing: lines, defaults that the printed form spells out, and
+// what only the other program's form has.
 config::Config comparable(config::Program program, config::Config config) {
   if (program == config::Program::kAgent) config.flags.gfd = {};
   for (auto* list : {&config.sharing.time_slicing, &config.sharing.mps}) {
@@ -32,7 +32,7 @@ config::Config comparable(config::Program program, config::Config config) {
   return config;
 }
 
-// NVIDIA prints sharing that is not there as a `timeSlicing: {}` that its own parser refuses.
+// NVIDIA prints missing sharing as a `timeSlicing: {}` that its own parser refuses.
 std::string readable(std::string json) {
   constexpr std::string_view kEmpty = "\"timeSlicing\": {}";
   const auto at = json.find(kEmpty);

@@ -1,5 +1,5 @@
-// Arbitrary text as the agent's config.json, as the content of one whose checksum is right, and as
-// a configuration to keep. What is kept is given back; what is torn is an error, and not nothing.
+// Arbitrary text as the agent's config.json, as the content of one with a valid checksum, and as a
+// configuration to keep. What is kept is given back; a torn file is an error, not an absence.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// Bytes that are no UTF-8 are kept as U+FFFD, so what was kept once is compared.
+// Bytes that are no UTF-8 are kept as U+FFFD, so the first kept form is compared.
 void check_kept(const agent::ConfigMemory& memory, const agent::ConfigChoice& choice) {
   require(memory.store(choice).has_value());
   const auto first = memory.load();

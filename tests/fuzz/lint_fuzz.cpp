@@ -1,6 +1,6 @@
-// Arbitrary text as a manifest, without a cluster and with one. A finding must say what is wrong. A
-// corrected file must be YAML, and need no other correction. The same text as a CEL expression:
-// what is corrected must need no other correction either.
+// Arbitrary text as a manifest, without a cluster and with one. A finding must have a text. A
+// corrected file must be YAML and need no other correction. The same text as a CEL expression: its
+// corrected form must need no other correction either.
 
 #include <cstddef>
 #include <cstdint>

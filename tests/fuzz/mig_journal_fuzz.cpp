@@ -1,5 +1,5 @@
-// Arbitrary text as a journal/v1, and as the content of one whose checksum is right. What is
-// accepted must, written and read again, be the same; what is refused must say why.
+// Arbitrary text as a journal/v1, and as the content of one with a valid checksum. What is accepted
+// must be the same after writing and reading again; a refusal must have a reason.
 
 #include <cstddef>
 #include <cstdint>

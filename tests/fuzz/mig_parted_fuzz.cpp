@@ -1,6 +1,6 @@
-// Arbitrary text as a file of mig-parted. What is accepted must, written as YAML and as JSON and
-// read again, be the same; what is refused must say why, in printable words. Then what each layout
-// asks of a machine.
+// Arbitrary text as a file of mig-parted. What is accepted must be the same after writing as YAML
+// and JSON and reading again; a refusal must have a reason in printable words. Then each layout's
+// wishes for a machine.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A ConfigMap's pools of MIG layouts, and the annotation of a Node that says what a pool did: what
-// is read can be planned with, and a mark comes back as it was.
+// A ConfigMap's pools of MIG layouts, and a Node's annotation about what a pool did: what is read
+// can be planned with, and a mark stays the same.
 
 #include <cstddef>
 #include <cstdint>

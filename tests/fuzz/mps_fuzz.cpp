@@ -1,5 +1,5 @@
-// What NVIDIA's MPS control daemon may answer in each protocol, what its program tells of its
-// version, /proc/meminfo, and the `.started` file. The first byte chooses; the rest is the text.
+// Answers of NVIDIA's MPS control daemon in each protocol, its program's version text,
+// /proc/meminfo, and the `.started` file. The first byte chooses; the rest is the text.
 
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ std::filesystem::path started() {
   return dir.path() / ".started";
 }
 
-// What a supervisor tells of its daemon, the agent reads.
+// The agent reads what a supervisor writes about its daemon.
 void check_told(const std::vector<std::string>& gpus, const offer::MpsService& service) {
   const auto mark = mps::ReadyFile::put(started(), gpus, service);
   require(mark.has_value());

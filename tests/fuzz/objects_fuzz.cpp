@@ -44,8 +44,8 @@ void look_at(json::View view, int depth) {
   for (const auto& element : view.elements()) look_at(element, depth + 1);
 }
 
-// What we take, nlohmann takes too, and finds the same in it; but for what the two read differently
-// by design: lone surrogates, numbers beyond a double.
+// What we accept, nlohmann accepts too, with the same content; except for intended differences:
+// lone surrogates, numbers beyond a double.
 void compare(std::string_view text, json::View view) {
   const auto other = nlohmann::json::parse(text, nullptr, false);
   if (other.is_discarded()) return;
@@ -59,7 +59,7 @@ void compare(std::string_view text, json::View view) {
   }
 }
 
-// Read strictly, a text is taken or refused as nlohmann does it; and a copy is the same JSON.
+// In strict mode a text is accepted or refused as by nlohmann, and a copy is the same JSON.
 void check_strict(std::string_view text, json::View view) {
   const bool is_taken = json::parse_strict(text).has_value();
   require(is_taken != nlohmann::json::parse(text, nullptr, false).is_discarded());
@@ -93,7 +93,7 @@ void check_objects(std::string_view text) {
   }
 }
 
-// What agents and operators write into Nodes: what is taken comes back as it was.
+// What agents and operators write into Nodes: what is accepted stays the same.
 void check_annotations(std::string_view text) {
   if (const auto requests = cluster::decode_eviction_requests(text)) {
     const auto again = cluster::decode_eviction_requests(cluster::encode(*requests));
@@ -109,7 +109,7 @@ void check_annotations(std::string_view text) {
   }
 }
 
-// What agent and controller say to each other about a MIG layout.
+// The messages between agent and controller about a MIG layout.
 void check_mig(std::string_view text) {
   if (const auto change = cluster::decode_mig_change(text)) {
     const auto again = cluster::decode_mig_change(cluster::encode(*change));

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_text(config, whole->host_driver_version);
     check_text(config, whole->host_driver_branch);
   }
-  // Without privilege the space ends early: then nothing is told, and never a part of a version.
+  // Without privilege the space ends early: then nothing is reported, never a part of a version.
   for (std::size_t length = 0; length < size && length < 256; ++length) {
     const auto torn = host::parse_vgpu(config.substr(0, length));
     require(!torn || torn == whole);

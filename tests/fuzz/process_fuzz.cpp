@@ -23,8 +23,8 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// A process may have any name, and its stat is read all the same. A torn one has no start time, in
-// place of a wrong one, which would be another process's.
+// A process may have any name, and its stat is readable all the same. A torn one has no start time;
+// a wrong one would be another process's.
 void check_name(std::string_view name) {
   constexpr std::size_t kLongestName = 15;
   name = name.substr(0, kLongestName);

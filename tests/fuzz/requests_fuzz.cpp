@@ -1,5 +1,5 @@
-// Device plugin requests as bytes off the wire: parsed, answered, and the answer's promises held.
-// The first byte chooses the message; the rest is the message.
+// Device plugin requests as bytes off the wire: parsed, answered, and the answer's invariants
+// checked. The first byte chooses the message; the rest is the message.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,6 @@
-// Arbitrary text as a snapshot/v1 file, as the content of one whose checksum is right, as a
-// GPUTier, and as the API server's objects that a snapshot is made of. What is accepted must,
-// written and read again, be the same, and so must what is left of it without names; what is
-// refused must say why.
+// Arbitrary text as a snapshot/v1 file, as the content of one with a valid checksum, as a GPUTier,
+// and as the API server's objects for a snapshot. What is accepted must be the same after writing
+// and reading again, also without names; a refusal must have a reason.
 
 #include <fmt/format.h>
 
@@ -34,7 +33,7 @@ bool refused(const Result<T>& result) {
   return true;
 }
 
-// What is sent can be read, and the same names give the same file.
+// The anonymous file can be read, and the same names give the same file.
 void check_anonymous(const cluster::Snapshot& snapshot, std::uint64_t seed) {
   const auto anonymous = cluster::anonymize(snapshot, seed);
   const auto read = cluster::decode(cluster::encode(anonymous));
@@ -52,8 +51,7 @@ void check_file(std::string_view text) {
   check_anonymous(*snapshot, text.size());
 }
 
-// No mutation hits a checksum: it is put around the content, as somebody who writes one by hand
-// would do it.
+// No mutation hits a checksum, so it is put around the content, as an author by hand would.
 void check_content(std::string_view content) {
   const auto view = json::parse(content);
   if (!view) return;

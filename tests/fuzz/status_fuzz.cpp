@@ -1,5 +1,5 @@
-// Arbitrary text as the arbiter's status.json, and as the content of one whose checksum is right.
-// What is read can be written, and is read as the same again.
+// Arbitrary text as the arbiter's status.json, and as the content of one with a valid checksum.
+// What is read must be the same after writing and reading again.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,8 @@ void check_text(std::string_view text) {
   }
 }
 
-// The agent's reader says the same of a file, and what it cannot read leaves its last status.
+// The agent's reader gives the same result for a file, and keeps its last status if it cannot read
+// it.
 void check_file(std::string_view text) {
   static const test::TempDir dir;
   const FsRoot fs;

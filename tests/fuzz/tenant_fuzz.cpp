@@ -1,4 +1,4 @@
-// What a container may send to the arbiter, and what may stand in a tenant's file.
+// What a container may send to the arbiter, and what a tenant's file may contain.
 
 #include <cstddef>
 #include <cstdint>

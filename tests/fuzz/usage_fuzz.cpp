@@ -1,7 +1,6 @@
-// What a tenant may write into its usage memory: all of it, as every process of the tenant may. The
-// bytes of the input are laid over the slots again and again. Nothing that stands there may make a
-// step of the policy look at more than a bounded number of things, or charge more than the time
-// that passed.
+// What a tenant may write into its usage memory: all of it, like every process of the tenant. The
+// input's bytes are repeated over the slots. Nothing in them may make a step of the policy examine
+// more than a bounded number of things, or charge more than the time that passed.
 
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 // What calls of the CUDA driver cost on this machine: "<name> <ns a call>", a line each. Run
-// without libtranche-limit.so and with it, in turn, it says what the limiter adds on that driver.
-// Plain allocations of 512 bytes and an empty kernel: a GPU that others use takes no harm.
+// without libtranche-limit.so and with it, in turn, it shows what the limiter adds on that driver.
+// Uses plain allocations of 512 bytes and an empty kernel, harmless on a shared GPU.
 
 #include <dlfcn.h>
 
@@ -25,11 +25,10 @@ constexpr char kEmptyKernel[] =
     "// tranche-sim: duration-ns = 1\n"
     ".visible .entry nothing() { ret; }\n";
 constexpr int kBatches = 50;
-// Far fewer than a stream's queue has room for: a launch that waits for room is not a launch's
-// cost.
+// Far fewer than a stream's queue has room for: waiting for room is not part of a launch's cost.
 constexpr int kBatch = 200;
 
-// Not among what the load generator needs; found by the same way as its functions are.
+// Functions that the load generator does not need, found in the same way.
 struct MoreFunctions {
   int (*get_proc_address)(const char*, void**, int, std::uint64_t, int*);
   int (*memory_info)(std::size_t*, std::size_t*);
@@ -46,7 +45,7 @@ bool fine(int code, const char* call) {
   return code == CUDA_SUCCESS;
 }
 
-// The median of the batches; `between` stands outside of the time. False when a call failed.
+// The median of the batches; `between` is not timed. False when a call failed.
 template <class Call, class Between>
 bool measure(const char* name, Call call, Between between) {
   std::vector<double> batches;

@@ -1,6 +1,6 @@
 #pragma once
-// A device plugin of the tests' own, to try the kubelet stand-in with: it says and does what it is
-// told and remembers what it was asked. Serves from construction until destruction; thread-safe.
+// A device plugin for tests of the kubelet stand-in: does what the test sets, and records requests.
+// Serves from construction until destruction; thread-safe.
 
 #include <filesystem>
 #include <memory>
@@ -20,9 +20,9 @@ class FakePlugin {
     std::string endpoint = "example-gpu.sock";
     std::vector<lab::Device> devices;
     bool pre_start_required = false;
-    // What GetPreferredAllocation answers; without, it is not offered.
+    // The answer of GetPreferredAllocation; without one, it is not offered.
     std::optional<lab::Ids> preferred = {};
-    // What Allocate answers instead of its answer.
+    // Allocate fails with it.
     std::string allocate_error = {};
     std::string pre_start_error = {};
   };

@@ -1,4 +1,4 @@
-// Admission of pods: which devices, what the plugin is asked, what fails how, what is replayed.
+// Admission of Pods: the devices chosen, requests to the plugin, failures, replayed answers.
 
 #include <thread>
 

@@ -1,4 +1,4 @@
-// The arbiter over its real folders, sockets and pages; its clock is the test's.
+// The arbiter with real folders, sockets and pages, and the test's clock.
 
 #include "arbiter/arbiter.h"
 
@@ -45,7 +45,7 @@ class ArbiterTest : public ::testing::Test {
     ASSERT_TRUE(opened) << opened.error().message();
     arbiter = *std::move(opened);
   }
-  // As the agent does it: the folder first, the file in one go.
+  // As the agent does: the folder first, then the file atomically.
   void promise(const TenantLimits& limits) {
     std::filesystem::create_directories(dir / "tenants" / limits.id);
     write(limits.id, encode(limits));
@@ -73,7 +73,7 @@ class ArbiterTest : public ::testing::Test {
   void rounds(int count) {
     for (int i = 0; i < count; ++i) arbiter->round(0ms);
   }
-  // `before`: what it registered with the arbiter before, whose usage file it hands over.
+  // `before`: its earlier registration, whose usage file it hands over.
   Library registered(const std::string& id, const Library* before = nullptr) {
     Library library;
     EXPECT_TRUE(library.connect_to(dir / "tenants" / id / "arbiter.sock")) << id;
@@ -135,7 +135,7 @@ class UnreadableFileTest : public ArbiterTest {
     std::filesystem::remove(dir / "disk");
     std::filesystem::rename(dir / "mended", dir / "disk");
   }
-  // The agent writes the file of another tenant, so the folder is scanned.
+  // The agent writes another tenant's file, so the folder is scanned.
   void another_comes() { promise(limits("z", 500)); }
   void seconds(int count) {
     for (int i = 0; i < count; ++i) {
@@ -198,7 +198,7 @@ TEST_F(UnreadableFileTest, AFileThatNoEventToldIsFoundByLookingNowAndThen) {
   EXPECT_EQ(arbiter->tenants(), 0U);
 }
 
-// As with one ENOSPC of the node's tmpfs: what stood in the way goes without a word.
+// As after an ENOSPC of the node's tmpfs: the obstacle goes without an event.
 TEST_F(UnreadableFileTest, ATenantThatCouldNotBeServedIsTriedAgain) {
   std::filesystem::create_directories(dir / "state" / "b.slots");
   promise(limits("b", 500));
@@ -294,7 +294,7 @@ TEST_F(LendingTest, TheNextArbiterLendsTheSame) {
   EXPECT_EQ(again.policy->devices[0].memory_limit, 100 * kMiB) << "what a holds is not known yet";
   registered("a", &a);
   second();
-  EXPECT_EQ(again.policy->devices[0].memory_limit, 215 * kMiB);  // half of what a left
+  EXPECT_EQ(again.policy->devices[0].memory_limit, 215 * kMiB);  // half of what a leaves
 }
 
 TEST_F(ArbiterTest, AWrongFileIsToldOnceAndChangesNothing) {
@@ -312,8 +312,8 @@ TEST_F(ArbiterTest, AWrongFileIsToldOnceAndChangesNothing) {
   EXPECT_NE(lines[1].find("tenant b: its file is that of c; it is not served"), std::string::npos);
 }
 
-// A library whose device does nothing but its work: what it may ask for it asks for, and it has
-// ended when the next millisecond begins.
+// A library whose device only works: it asks for all that it may, and the work ends before the next
+// millisecond begins.
 TEST_F(ArbiterTest, GpuTimeIsHandedOutAsPromised) {
   promise(limits("a", 300));
   promise(limits("b", 500, Enforcement::kAccount));
@@ -399,13 +399,13 @@ class PriorityTest : public ArbiterTest {
     ASSERT_EQ(rest.policy->devices[0].closed, 0U);
     ASSERT_GT(rest.policy->devices[0].allowed_ns, 0U);
   }
-  // The latency-critical tenant has work, and says so.
+  // The latency-critical tenant has work, and reports it.
   void begin() {
     critical.usage->slot[critical.welcome.slot].work[0].busy_since = now();
     critical.usage->spent_ns[0] += 100'000;
     critical.usage->slot[critical.welcome.slot].work[0].asked_ns += 100'000;
   }
-  // A process of the latency-critical tenant that has such work, and waits to be killed.
+  // A process of the latency-critical tenant with such work, which waits to be killed.
   pid_t another_begins() {
     int ready[2];
     EXPECT_EQ(pipe2(ready, O_NONBLOCK), 0);
@@ -451,7 +451,7 @@ TEST_F(PriorityTest, ALatencyCriticalTenantsNoticeClosesTheOthersAtOnce) {
   ASSERT_TRUE(calls(critical));
   rounds(1);
   EXPECT_EQ(rest.policy->devices[0].closed, 1U);
-  // Whatever it was granted stands, and does not open the gate.
+  // Its grants stay valid, but do not open the gate.
   EXPECT_GT(rest.policy->devices[0].allowed_ns, rest.usage->spent_ns[0]);
   auto& slot = critical.usage->slot[critical.welcome.slot];
   slot.ring[slot.written % wire::kRing] = {now(), now() + 100'000, 0, 1, 100'000};
@@ -574,7 +574,7 @@ TEST_F(ArbiterTest, WhoHandsOverAForeignFileIsAFinding) {
   close(ends[1]);
 }
 
-// What was used under the one before is not taken for work that has not ended.
+// What was used under the previous arbiter does not count as unfinished work.
 TEST_F(ArbiterTest, TheNextOneHandsOutTimeToThoseThatUsedMuch) {
   promise(limits("a", 300));
   const Library before = registered("a");
@@ -592,7 +592,7 @@ TEST_F(ArbiterTest, TheNextOneHandsOutTimeToThoseThatUsedMuch) {
   EXPECT_GT(after.policy->devices[0].allowed_ns, 5'000'000'000U);
 }
 
-// Of two processes of a tenant one ends with work that nobody will see the end of; the other lives.
+// Of two processes of a tenant one ends with work whose end nobody will see; the other lives.
 TEST_F(PriorityTest, WorkOfAProcessThatWasKilledHoldsNobodyBack) {
   const pid_t child = another_begins();
   milliseconds(20);

@@ -1,6 +1,6 @@
 #pragma once
-// An arbiter with its real sockets and pages, over a driver that limits control groups, a /proc and
-// a tree of control groups that the test writes. This process is in container 'a'.
+// An arbiter with real sockets and pages, over a driver that limits control groups, a /proc and a
+// tree of control groups that the test writes. This process is in container 'a'.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ class KernelLimitsTest : public ::testing::Test {
     driver.set(kOther, {});
     std::ifstream stat("/proc/self/stat");
     put(fmt::format("/proc/{}/stat", ::getpid()), std::string(std::istreambuf_iterator(stat), {}));
-    // As a process of another container sees it, in a group of its own making.
+    // As seen by a process of another container, in a group that it made.
     in_cgroup(::getpid(), "/../../kubepods/podx/" + id_of('a') + "/worker",
               "kubepods/podx/" + id_of('a') + "/worker");
     open();
@@ -72,7 +72,7 @@ class KernelLimitsTest : public ::testing::Test {
     ASSERT_TRUE(host.make_directories(std::filesystem::path(path).parent_path()));
     ASSERT_TRUE(host.write_atomic(path, text));
   }
-  // `told` is what /proc says, `lies` where the group is.
+  // `told` is the text in /proc, `lies` the place of the group.
   void in_cgroup(pid_t pid, const std::string& told, const std::string& lies) const {
     put(fmt::format("/proc/{}/cgroup", pid), "0::" + told + "\n");
     put("/cgroup/" + lies + "/cgroup.procs", fmt::format("7\n{}\n", pid));
@@ -97,8 +97,8 @@ class KernelLimitsTest : public ::testing::Test {
     clock.advance(1s);
     arbiter->round(0ms);
   }
-  // Seconds pass until it holds. Each lasts some rounds, for what is asked in one is tried again in
-  // the next only when it was answered.
+  // Seconds pass until it holds. Each has several rounds, because a question is repeated only after
+  // it was answered.
   template <class Condition>
   void pass_seconds_until(Condition holds) {
     while (!holds()) {

@@ -1,6 +1,6 @@
-// Memory that the kernel keeps, through the arbiter: its real sockets and pages, a driver, a /proc
-// and a tree of control groups that the test writes. The processes are this one, registered as
-// several tenants, and a stranger that /proc describes.
+// Memory that the kernel limits, through the arbiter: real sockets and pages; a driver, a /proc and
+// a tree of control groups that the test writes. The processes are this one, registered as several
+// tenants, and a stranger that /proc describes.
 
 #include "arbiter/kernel/kernel_limits.h"
 
@@ -85,7 +85,7 @@ TEST_F(KernelLimitsTest, AChangedLimitIsSetAgain) {
   wait_for_calls(2);
   EXPECT_EQ(limit_of(library), 60U);
   EXPECT_EQ(limiter->calls().back(), set_to(60));
-  // Nothing is held any more: the kernel lets go too.
+  // Nothing is held any more: the kernel's limit goes, too.
   promise("a", 60, kGpu, MemoryEnforcer::kKernel, Enforcement::kAccount);
   wait_for_calls(3);
   EXPECT_EQ(limiter->calls().back().hard, std::nullopt);
@@ -116,7 +116,7 @@ TEST_F(KernelLimitsTest, TwoTenantsOfOneContainerHaveTheSum) {
   registered("a");
   registered("b");
   EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100), set_to(130)));
-  // When one of them has no limit, nor has the container.
+  // If one of them has no limit, neither has the container.
   promise("b", 30, kGpu, MemoryEnforcer::kKernel, Enforcement::kAccount);
   wait_for_calls(3);
   EXPECT_EQ(limiter->calls().back().hard, std::nullopt);
@@ -149,7 +149,7 @@ TEST_F(KernelLimitsTest, AProcessWhoseGroupIsAnotherOneNowIsLookedForAgain) {
   std::filesystem::remove_all(container('b'));
   next_second();
   while (limit_of(library) != 0) arbiter->round(1ms);
-  // And whoever registers then is answered all the same.
+  // A later registration is answered all the same.
   EXPECT_EQ(limit_of(registered("a")), 0U);
 }
 
@@ -214,8 +214,8 @@ TEST_F(KernelLimitsTest, WhatSomebodyElseChangedIsSetAgainAndTold) {
   EXPECT_EQ(first.tenant, "a");
   EXPECT_EQ(first.device, kGpu);
   EXPECT_EQ(first.cgroup, container());
-  // Cleared: again, and nothing more in the log while the finding stands. Who registers is answered
-  // when what was promised last is kept: then nothing is asked of the driver any more.
+  // Clearing is repeated, with nothing more in the log while the finding stands. A registration is
+  // answered when the last promise is kept: then the driver is not asked any more.
   promise("a", 90);
   registered("a");
   limiter->change(kGpu, container(), {});

@@ -1,6 +1,5 @@
 #pragma once
-// What the library in a container does when it registers with the arbiter, for tests of the
-// arbiter.
+// The library's registration with the arbiter, for tests of the arbiter.
 
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -19,7 +18,7 @@ namespace wire = limit::wire;
 
 struct Library {
   int socket = -1;
-  int memory = -1;  // of the usage memory, once it was welcome
+  int memory = -1;  // of the usage memory, after the welcome
   wire::Welcome welcome{};
   const wire::PolicyPage* policy = nullptr;
   wire::UsageFile* usage = nullptr;
@@ -34,11 +33,11 @@ struct Library {
   bool say(const auto& message) const {
     return send(socket, &message, sizeof(message), MSG_NOSIGNAL) == sizeof(message);
   }
-  // `slot`: that it had under an earlier arbiter.
+  // `slot`: its slot under an earlier arbiter.
   bool hello(std::uint16_t version = wire::kVersion, unsigned slot = wire::kMaxProcesses) const {
     return say(wire::Hello{wire::kHelloMagic, wire::Message::kHello, version, 0, slot, 0});
   }
-  // Says hello to the next arbiter and hands over `fd`, the memory of the one before.
+  // Says hello to the next arbiter and hands over `fd`, the previous arbiter's memory.
   bool hello_with(int fd) const {
     wire::Hello hello{
         wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0, wire::kMaxProcesses, 0};

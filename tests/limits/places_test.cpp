@@ -8,7 +8,7 @@
 namespace tranche::arbiter::places_test {
 namespace {
 
-// Each takes what it gets, one after the other.
+// Each takes what it can get, one after the other.
 TEST(Places, EachOfSeveralGreedyTenantsHasItsPart) {
   constexpr std::size_t kTotal = 600;
   Places places(kTotal);
@@ -18,7 +18,7 @@ TEST(Places, EachOfSeveralGreedyTenantsHasItsPart) {
   }
   EXPECT_EQ(tenants[0].size(), kTotal / 2);
   EXPECT_EQ(tenants[1].size(), kTotal / 4);
-  // Who was there first gets no more, and its places go to the others as its processes end.
+  // The first one gets no more, and its places go to the others as its processes end.
   tenants[0].clear();
   for (int round = 0; round < 1000; ++round) {
     for (auto& tenant : tenants) {

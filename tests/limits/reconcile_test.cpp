@@ -1,5 +1,5 @@
-// What NVML counts beyond the slots, through the arbiter: its real sockets and pages, a driver and
-// a /proc that the test writes. Processes are this one (registered) and pids that /proc describes.
+// What NVML counts beyond the slots, through the arbiter: real sockets and pages; a driver and a
+// /proc that the test writes. Processes are this one (registered) and pids that /proc describes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using ::testing::IsEmpty;
 constexpr std::uint64_t kMiB = 1U << 20U;
 constexpr char kGpu[] = "GPU-00112233-4455-6677-8899-aabbccddeeff";
 constexpr char kOther[] = "GPU-11112233-4455-6677-8899-aabbccddeeff";
-// Another process of the node, by what /proc says of it.
+// Another process of the node, according to /proc.
 constexpr pid_t kStranger = 4242;
 
 DeviceProcess holds(pid_t pid, std::uint64_t mib) { return {pid, Bytes::from_mib(mib)}; }
@@ -112,7 +112,7 @@ class ReconcileTest : public ::testing::Test {
     EXPECT_TRUE(library.receive());
     return library;
   }
-  // Until the driver was asked so many times more, `each` apart, and has answered.
+  // Until the driver was asked this many times more, `each` apart, and has answered.
   void scan(unsigned times = 1, std::chrono::milliseconds each = 1s) {
     wait_for_answer();
     for (unsigned i = 0; i < times; ++i) {
@@ -175,7 +175,7 @@ TEST_F(ReconcileTest, ASlotSetToZeroHidesNothing) {
   EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kMemoryOverLimit));
 }
 
-// One slot near the end of its word made the sum of all small.
+// One slot near the maximum of its word once made the sum of all small.
 TEST_F(ReconcileTest, AForgedChargeIsFoundWithinASecondAndHidesNothing) {
   promise("a");
   const Library library = registered("a");
@@ -309,8 +309,8 @@ TEST_F(ReconcileTest, ManyProcessesOfATenantFillNeitherLogNorStatus) {
 
 class TimeTest : public ReconcileTest {
  protected:
-  // Seconds in each of which the driver samples 800 ms of `pid`, and `told` is told by `library`;
-  // as much is counted as asked for, or `counted`.
+  // Seconds in each of which the driver samples 800 ms of `pid`, and `library` reports `told`; the
+  // same amount is counted as asked for, or `counted`.
   void work(const Library& library, int seconds, std::chrono::milliseconds told,
             pid_t pid = ::getpid(), std::optional<std::chrono::milliseconds> counted = {}) {
     auto processes = others;
@@ -357,7 +357,7 @@ TEST_F(TimeTest, WhatAProcessUsesAndDoesNotTellIsChargedAndFound) {
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
-// Its reports are true, and by them it may not go on: but its gate compares that word.
+// Its reports are true and should stop it, but its gate compares that word.
 TEST_F(TimeTest, ACountOfWhatItAskedForThatGoesBackIsFoundWithinASecond) {
   promise("a");
   const Library library = registered("a");
@@ -377,7 +377,7 @@ TEST_F(TimeTest, ACountOfWhatItAskedForThatGoesBackIsFoundWithinASecond) {
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
-// As a program does that sets the count back whenever it may launch.
+// As with a program that sets the count back whenever it may launch.
 TEST_F(TimeTest, ACountThatNeverGrowsIsFoundToo) {
   promise("a");
   const Library library = registered("a");
@@ -454,7 +454,7 @@ TEST_F(TimeTest, WhereNothingIsLimitedNothingIsCharged) {
   EXPECT_EQ(charged(), 0ms);
 }
 
-// exec ends the image: the kernel closes its connection and the driver its contexts.
+// exec replaces the program: the kernel closes its connection and the driver its contexts.
 TEST_F(ReconcileTest, WhatAProcessHeldThatRunsAnotherProgramIsFreeWithTheNextReading) {
   promise("a");
   const Library library = registered("a");
@@ -509,7 +509,8 @@ TEST_F(ReconcileTest, AProcessWithoutItsConnectionKeepsWhatTheDriverDoesNotSayIs
   }
 }
 
-// A container that mounts a folder of its own under another tenant's name brings nothing on it.
+// A container that mounts a folder of its own under another tenant's name puts no load on that
+// tenant.
 TEST_F(ReconcileTest, OnlyTheTenantsOwnFolderMakesAProcessItsOwn) {
   for (const char* source : {"0:98 /tenants", "259:2 /var/lib/kubelet/pods/x/tenants"}) {
     promise("a");
@@ -523,7 +524,7 @@ TEST_F(ReconcileTest, OnlyTheTenantsOwnFolderMakesAProcessItsOwn) {
   }
 }
 
-// What a container's root can do with what it was given: move it, and leave it behind.
+// What a container's root can do with its mounts: move them, and leave them behind.
 TEST_F(ReconcileTest, AProcessIsItsContainersTenantsWhateverItSeesOfTheFolder) {
   constexpr pid_t kParent = 4141;
   const std::string moved = "31 30 259:2 /var/lib/tranche/tenants/a /run/x/a ro - ext4 /dev/x rw\n";
@@ -594,7 +595,7 @@ TEST_F(ReconcileTest, APodWithoutAGrantIsFoundWhereOthersAreLimited) {
   EXPECT_EQ(log.count("was not granted it"), 2);
 }
 
-// It lives, and may be of any Pod.
+// It lives, and may be in any Pod.
 TEST_F(ReconcileTest, AProcessThatCannotBeReadIsNotNobodys) {
   for (const char* file : {"stat", "cgroup", "mountinfo"}) {
     promise("a");
@@ -698,7 +699,7 @@ TEST_F(ReconcileTest, NeitherNameNorMountMakesAProcessAnMpsServer) {
   }
 }
 
-// A Pod that may mount the daemons' folder of the node does not stop the comparison by that.
+// A Pod that may mount the node's folder of the daemons does not stop the comparison thereby.
 TEST_F(TimeTest, NobodyStopsTheComparisonByAMount) {
   supervisor_holds_the_lock(kSupervisor);
   daemons_are_ready();
@@ -740,7 +741,7 @@ TEST_F(ReconcileTest, WithoutADriverItSaysSoOnceAndGoesOn) {
 }
 
 TEST_F(ReconcileTest, ADeviceThatCannotBeReadLeavesTheOthersAlone) {
-  promise("a", Enforcement::kStrict, {kGpu, kOther});  // kOther: the driver has it not
+  promise("a", Enforcement::kStrict, {kGpu, kOther});  // kOther: the driver lacks it
   const Library library = registered("a");
   driver.set(kGpu, {holds(::getpid(), 300)});
   scan(3);

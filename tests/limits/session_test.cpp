@@ -85,7 +85,7 @@ TEST_F(SessionTest, WithoutAnArbiterNothingIsRegisteredAndNothingHangs) {
   EXPECT_TRUE(session.has_pages());
 }
 
-// What a process of the tenant writes over the memory's own description shuts nobody out.
+// What a process of the tenant writes over the memory's header keeps nobody out.
 TEST_F(SessionTest, AnotherProcessSpoilsTheBeginningOfTheMemory) {
   start_arbiter();
   Session first;
@@ -119,7 +119,7 @@ TEST_F(SessionTest, LimitsHoldWhileTheArbiterIsAwayAndWithTheNextOne) {
   EXPECT_EQ(session.refresh(0), Session::Outcome::kRegistered);
 }
 
-// The number of a descriptor is the program's to close and to use again.
+// A program may close a descriptor's number and use it again.
 TEST_F(SessionTest, AProgramThatClosesAllItsDescriptorsKeepsItsChargesAndItsFiles) {
   start_arbiter();
   Session session;
@@ -153,7 +153,7 @@ TEST_F(SessionTest, AnArbiterThatLostItsMemoryIsToldWhatIsHeld) {
   EXPECT_FALSE(ledger(session).charge(0, 50 * kMiB));
 }
 
-// An arbiter with empty pages does not know who waits, nor what was asked for before it.
+// An arbiter with empty pages does not know who waits, or what was asked for before it.
 TEST_F(SessionTest, WhoWaitsAtTheGateWaitsForTheNextArbiterToo) {
   promise(100 * kMiB, 100);
   start_arbiter();

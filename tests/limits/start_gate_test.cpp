@@ -1,4 +1,4 @@
-// What the container runtime's hook and the arbiter say to each other, by the real socket.
+// The messages between the container runtime's hook and the arbiter, over the real socket.
 
 #include "arbiter/hook/start_gate.h"
 

@@ -97,7 +97,7 @@ class TenantSessionTest : public ::testing::Test {
   void handle(int rounds = 4) {
     for (int i = 0; i < rounds; ++i) poller->wait(std::chrono::milliseconds(0));
   }
-  // `before`: what it registered with the arbiter before, whose memory it hands over.
+  // `before`: its earlier registration, whose memory it hands over.
   Library registered(const Library* before = nullptr) {
     Library library;
     EXPECT_TRUE(library.connect_to(dir / "socket"));
@@ -170,7 +170,7 @@ TEST_F(TenantSessionTest, AccountingHoldsNobody) {
   EXPECT_EQ(session->usage().charged(0), 50 * kMiB);
 }
 
-// After the files of an arbiter were lost: its threads may still write into that slot.
+// After an arbiter's files were lost: the process's threads may still write into that slot.
 TEST_F(TenantSessionTest, AProcessGetsTheSlotAgainThatItHadBefore) {
   const pid_t child = fork();
   if (child == 0) {
@@ -259,7 +259,7 @@ TEST_F(TenantSessionTest, AProcessThatRunsAnotherProgramNowHoldsNothing) {
   const Library before = registered();
   EXPECT_TRUE(before.ledger().charge(0, 10 * kMiB));
   close(before.socket);
-  const Library after = registered();  // knows of no slot, as after exec
+  const Library after = registered();  // without a slot, as after exec
   EXPECT_EQ(session->slots().size(), 1U);
   EXPECT_EQ(session->usage().charged(0), 0U);
   EXPECT_NE(after.welcome.generation, before.welcome.generation);
@@ -273,9 +273,9 @@ TEST_F(TenantSessionTest, TheNextArbiterHoldsTheSameProcessesToTheSameLimit) {
   EXPECT_TRUE(session->awaits_usage());
   EXPECT_EQ(session->slots().size(), 2U);
   EXPECT_EQ(session->policy().devices[0].closed, 1U);
-  // The old pages go on holding.
+  // The old pages stay valid.
   EXPECT_FALSE(before.ledger().charge(0, 20 * kMiB));
-  // Who comes again has its slot again, and what it held.
+  // A process that returns has its slot again, and what it held.
   const Library after = registered(&before);
   EXPECT_FALSE(session->awaits_usage());
   EXPECT_EQ(session->usage().charged(0), 90 * kMiB);

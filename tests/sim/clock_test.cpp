@@ -1,4 +1,4 @@
-// The machine's time: the wall's, and one that moves when everybody waits.
+// The machine's time: wall-clock time, and one that advances when everybody waits.
 
 #include "sim/state/clock.h"
 
@@ -18,7 +18,7 @@ using test::World;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-// Who takes part is waited for, however long this machine gives it no processor.
+// The clock waits for participants, however long this machine gives them no processor.
 constexpr std::uint64_t kPatient = 3600 * kSecond;
 
 // A clock outlives its threads: it is never destroyed.
@@ -54,7 +54,7 @@ TEST(Clock, WallTimeGoesOnAndWakesEndAWait) {
   EXPECT_GE(clock.now(), begin + 2'000'000);
   std::thread other([&] { clock.wake(); });
   const std::uint32_t turn = clock.turn();
-  clock.wait(kNoWish, turn - 1, kNoWish);  // a turn that is over
+  clock.wait(kNoWish, turn - 1, kNoWish);  // a past turn
   other.join();
 }
 
@@ -70,7 +70,7 @@ TEST(Clock, VirtualTimeJumpsToWhatTheLastRunnerWaitsFor) {
   };
   wait_until(begin + 3600 * kSecond);
   EXPECT_EQ(clock.now(), begin + 3600 * kSecond);
-  // Another thread that takes part is waited for: it sees its own time, not the later one.
+  // Another participating thread is waited for: it sees its own time, not the later one.
   std::atomic<bool> joined = false;
   std::uint64_t seen = 0;
   std::thread other([&] {
@@ -91,7 +91,7 @@ TEST(Clock, WhoDoesNotCallDoesNotHoldTheOthersUp) {
   Clock& clock = make_clock(world.sim, *world.slot, 1'000'000);
   clock.take_part();
   const std::uint64_t begin = clock.now();
-  // This thread takes part and then waits for the other one, outside the library.
+  // This thread joins and then waits for the other one, outside the library.
   std::thread([&] {
     clock.take_part();
     while (clock.now() < begin + kSecond) clock.wait(begin + kSecond, clock.turn(), kNoWish);
@@ -102,7 +102,7 @@ TEST(Clock, WhoDoesNotCallDoesNotHoldTheOthersUp) {
 TEST(Clock, ProcessesWaitForEachOther) {
   VirtualWorld world;
   const Signal ready;
-  // Both take part before either waits.
+  // Both join before either waits.
   Clock& clock = make_clock(world.sim, *world.slot);
   clock.take_part();
   const std::uint64_t begin = now_ns(world.sim->state());

@@ -35,7 +35,7 @@ struct Client {
   std::uint64_t lane = 0;
 };
 
-// Virtual time that nobody but the test moves.
+// Virtual time that only the test advances.
 class VirtualTime : public World {
  public:
   explicit VirtualTime(std::string_view machine) : World(machine) {
@@ -149,8 +149,8 @@ TEST(GpuTime, WorkOfASlotThatWasClaimedAnewIsGone) {
   EXPECT_EQ(progress.time_ns, world.now() + kMs);
 }
 
-// Processes submit and look without pause and are killed wherever they are: the timeline stays
-// whole, and those who are left have the GPU.
+// Processes keep submitting and reading and are killed anywhere: the timeline stays whole, and the
+// remaining ones have the GPU.
 TEST(GpuTime, SurvivesKillsAtAnyInstruction) {
   const World world("t4");
   const auto sim = world.open();
@@ -186,7 +186,7 @@ TEST(GpuTime, SurvivesKillsAtAnyInstruction) {
     EXPECT_LE(rates, kFullRate);
     EXPECT_LE(line.now_ns, now_ns(sim->state()));
   }
-  // The dead are found by and by, and then the GPU is this process's alone.
+  // The dead are found after a while; then the GPU is this process's alone.
   const auto alone = [&] {
     own.time->bring_up_to_date();
     const Turns& turns = sim->state().turns[0];

@@ -1,4 +1,4 @@
-// Machine files: every shipped one is good, and a wrong one says where and what.
+// Machine files: every shipped one is valid, and a wrong one gets an error with its place.
 
 #include "sim/machine/machine.h"
 

@@ -1,4 +1,4 @@
-// Memory limits of control groups, as a stranger sees them through NVML.
+// Memory limits of control groups, as a client of NVML sees them.
 
 #include "sim/gpu/memory_limits.h"
 
@@ -110,11 +110,11 @@ TEST_F(MemoryLimitsTest, WithinTheGroupTheLimitIsTheDevice) {
   EXPECT_EQ(memory.total, 500 * kMiB);
   EXPECT_EQ(memory.used, 200 * kMiB);
   EXPECT_EQ(memory.free, 300 * kMiB);
-  // Of nested groups each limit holds.
+  // With nested groups each limit applies.
   ASSERT_EQ(set(nvml, outer + "/inner", 0, 250 * kMiB), NVML_SUCCESS);
   EXPECT_FALSE(take_memory(*sim, use, 51 * kMiB));
   EXPECT_TRUE(take_memory(*sim, use, 50 * kMiB));
-  // The other GPU is another matter.
+  // The other GPU is independent.
   Use& other = *add_use(*sim, *slot, {.gpu = 1}).value();
   EXPECT_TRUE(take_memory(*sim, other, 1000 * kMiB));
   // Managed memory is not counted.

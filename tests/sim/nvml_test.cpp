@@ -1,4 +1,4 @@
-// The library as a stranger sees it: NVML's manners.
+// The library as a client sees it: NVML's behaviour.
 
 #include <gmock/gmock.h>
 

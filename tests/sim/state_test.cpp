@@ -1,4 +1,4 @@
-// The shared state: made once, kept whole through any death, and knowing who is alive.
+// The shared state: made once, kept whole through any death, and aware of who is alive.
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of the simulated machine share: machines in a folder of the test's own, the
-// library through dlopen, child processes.
+// Shared by the tests of the simulated machine: machines in a folder of the test, the library
+// through dlopen, child processes.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ class World {
   std::string machine_;
 };
 
-// libnvidia-ml.so.1 as a stranger loads it. Initialised for the object's life.
+// libnvidia-ml.so.1 as a client loads it. Initialised for the object's life.
 class Nvml {
  public:
   Nvml() : handle_(::dlopen(TRANCHE_SIM_NVML, RTLD_NOW | RTLD_LOCAL)) {
@@ -125,7 +125,7 @@ inline int wait_for(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// A pipe on which a child says that it got somewhere.
+// A pipe on which a child reports its progress.
 class Signal {
  public:
   Signal() { EXPECT_EQ(::pipe(ends_), 0); }

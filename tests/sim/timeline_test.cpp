@@ -23,7 +23,7 @@ struct Stretch {
   std::uint32_t rate;
 };
 
-// A timeline, and all that it told.
+// A timeline, and all its reports.
 class World : public TimelineSink {
  public:
   void ran(const Lane& lane, std::uint64_t begin, std::uint64_t end) override {
@@ -111,7 +111,7 @@ TEST(Timeline, WhoComesLaterWaitsForTheSliceToEnd) {
   const auto first = world.submit(b, kMs / 10);
   EXPECT_EQ(world.foresee(b, first), kSlice + kMs / 10);
   world.pass(9 * kMs + kMs / 2);
-  // Nobody waited when a's next slices ended: now b is let in at once.
+  // Nobody waited when a's next slices ended: now b gets its turn at once.
   EXPECT_EQ(world.when(b, first), kSlice + kMs / 10);
   const auto second = world.submit(b, kMs / 10);
   EXPECT_EQ(world.foresee(b, second), 10 * kMs + kMs / 10);
@@ -245,7 +245,7 @@ TEST_P(RandomWorld, KeepsWhatAGpuKeeps) {
   for (int i = 0; i < 400; ++i) step();
   while (anyone_has_work()) world_.pass(kMs);
 
-  // Never more than the whole GPU: at each moment the rates sum up to at most one.
+  // At each moment the rates sum up to at most the whole GPU.
   std::map<std::uint64_t, std::int64_t> changes;
   for (const Stretch& run : world_.runs) {
     changes[run.begin] += run.rate;
@@ -279,7 +279,7 @@ TEST_P(RandomWorld, KeepsWhatAGpuKeeps) {
 }
 
 TEST_P(RandomWorld, NeverIdlesWhileThereIsWork) {
-  // Contexts without caps, all with work all the time: no moment is lost.
+  // Contexts without caps that always have work: no moment is lost.
   const unsigned count = pick(5) + 1;
   for (unsigned i = 0; i < count; ++i) lanes_.push_back(world_.add());
   for (const auto lane : lanes_) world_.submit(lane, 1000 * kMs);

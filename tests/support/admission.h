@@ -1,5 +1,5 @@
 #pragma once
-// Objects and fleets for the tests of admission/rewrite.h, and what an API server does with a
+// Objects and fleets for the tests of admission/rewrite.h, and the API server's handling of a
 // rewrite.
 
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ inline nlohmann::json deployment(const nlohmann::json& pod) {
           {"spec", {{"template", {{"metadata", pod["metadata"]}, {"spec", pod["spec"]}}}}}};
 }
 
-// `before`: the object as it was, of an update.
+// `before`: the object before an update.
 inline Result<admission::Rewritten> rewritten(const nlohmann::json& object,
                                               const admission::Fleet& fleet,
                                               const nlohmann::json& before = {}) {
@@ -58,7 +58,7 @@ inline Result<admission::Rewritten> rewritten(const nlohmann::json& object,
   return admission::rewrite(*json::parse(text), fleet, {.before = *json::parse(text_before)});
 }
 
-// The object as the API server stores it; the refusal where there is one.
+// The object as the API server stores it, or the refusal.
 inline nlohmann::json admitted(const nlohmann::json& object, const admission::Fleet& fleet,
                                const nlohmann::json& before = {}) {
   const auto result = rewritten(object, fleet, before);

@@ -21,7 +21,7 @@ class ClaimedNode {
   agent::NodeClaim claim(const std::string& release, const std::string& state = "state") const {
     return {dir_.path() / state, release, {dir_.path() / "tranche"}};
   }
-  // The release's agent serves the node until the lock goes.
+  // The release's agent serves the node until the lock is released.
   Lock serve(const std::string& release, const std::string& state = "state") const {
     const auto claim = this->claim(release, state);
     auto lock = agent::lock_node(claim, [](const auto&) { return false; });

@@ -1,5 +1,5 @@
 #pragma once
-// A clock that stands until a test moves it.
+// A clock that only a test advances.
 
 #include <chrono>
 #include <mutex>

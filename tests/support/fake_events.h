@@ -59,7 +59,7 @@ class FakeEvents final : public gpu::EventSource {
     broken_ = std::move(error);
     changed_.notify_all();
   }
-  // subscribe() fails so; nullopt: it works again.
+  // subscribe() fails with this; nullopt: it works again.
   void refuse(std::optional<Error> error) {
     const std::scoped_lock lock(mutex_);
     refusal_ = std::move(error);

@@ -1,6 +1,5 @@
 #pragma once
-// An arbiter::MemoryLimiter that remembers what was set, and refuses or hangs when a test says so.
-// Thread-safe.
+// An arbiter::MemoryLimiter that keeps what was set, and refuses or hangs on request. Thread-safe.
 
 #include <condition_variable>
 #include <map>
@@ -53,7 +52,7 @@ class FakeMemoryLimiter final : public arbiter::MemoryLimiter {
     const std::scoped_lock lock(mutex_);
     return calls_;
   }
-  // How often it was read what holds.
+  // How often the limits in force were read.
   unsigned readings() const {
     const std::scoped_lock lock(mutex_);
     return readings_;
@@ -70,7 +69,7 @@ class FakeMemoryLimiter final : public arbiter::MemoryLimiter {
     const std::scoped_lock lock(mutex_);
     step_ = step;
   }
-  // Every call fails so, until recover().
+  // Every call fails with it, until recover().
   void fail_with(Error error) {
     const std::scoped_lock lock(mutex_);
     failure_ = std::move(error);

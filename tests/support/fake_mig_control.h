@@ -14,7 +14,7 @@
 
 namespace tranche::test {
 
-// What becomes of a call. "Done": the hardware did it nevertheless.
+// The result of a call. "Done": the hardware did it nevertheless.
 enum class MigFault {
   kFails,
   kFailsDone,
@@ -78,12 +78,12 @@ class FakeMigControl final : public gpu::MigControl {
   }
 
   // Call number `n` from now on, counted from 1 over all GPUs and functions, GpuReset's too, ends
-  // so. Once.
+  // like this. Once.
   void fault_at(int n, MigFault fault) {
     const std::scoped_lock lock(mutex_);
     faults_[calls_.size() + static_cast<std::size_t>(n)] = fault;
   }
-  // Every call whose text (calls()) begins so fails with `error`, until heal().
+  // Every call whose text (calls()) begins with it fails with `error`, until heal().
   void fail_calls(std::string beginning, Error error) {
     const std::scoped_lock lock(mutex_);
     failing_.insert_or_assign(std::move(beginning), std::move(error));
@@ -94,13 +94,13 @@ class FakeMigControl final : public gpu::MigControl {
     faults_.clear();
   }
 
-  // What somebody else does on the node.
+  // Another program's action on the node.
   void set_state(const gpu::GpuUuid& uuid, gpu::MigState state) {
     const std::scoped_lock lock(mutex_);
     gpus_.at(uuid).state = std::move(state);
   }
-  // As a reboot leaves it: instances are gone; the mode stays where it needs a reset (Ampere keeps
-  // it), and is off elsewhere.
+  // As after a reboot: instances are gone; the mode stays where it needs a reset (Ampere keeps it),
+  // and is off elsewhere.
   void reboot() {
     const std::scoped_lock lock(mutex_);
     for (auto& [uuid, gpu] : gpus_) gpu.reboot();
@@ -110,8 +110,8 @@ class FakeMigControl final : public gpu::MigControl {
     const std::scoped_lock lock(mutex_);
     return gpus_.at(uuid).state;
   }
-  // Which of all GPU instances ever made this one is: one that was destroyed and made again has
-  // another number. 0: it was there from the beginning.
+  // The number of this GPU instance among all ever made: one that was destroyed and made again has
+  // another number. 0: it existed from the beginning.
   int made(const gpu::GpuUuid& uuid, int gpu_instance) const {
     const std::scoped_lock lock(mutex_);
     const auto& made = gpus_.at(uuid).made;

@@ -1,7 +1,7 @@
 #pragma once
-// A GPU of tests/support/fake_mig_control.h and what its hardware allows. It obeys the geometry:
-// memory slices that do not overlap, compute slices, the most of a profile, engines where the
-// geometry tells them. Ids are the hardware's: they follow from size and place. No locks.
+// A GPU of tests/support/fake_mig_control.h and what its hardware allows. It follows the geometry:
+// memory slices that do not overlap, compute slices, the most of a profile, engines if the geometry
+// has them. Ids are the hardware's: they follow from size and place. No locks.
 
 #include <algorithm>
 #include <array>
@@ -18,10 +18,10 @@ struct FakeMigGpu {
   gpu::PciAddress pci = {};
   gpu::MigGeometry geometry = {};  // empty: a GPU without MIG
   bool mode_needs_reset = false;   // as Ampere's
-  // set_mode() resets an idle GPU by itself, as the driver does. False: it leaves that to GpuReset.
+  // set_mode() resets an idle GPU itself, as the driver does. False: it leaves that to GpuReset.
   bool mode_resets_itself = true;
   bool no_reset = false;  // passed through to this machine
-  // Compute instances begin at multiples of their slices alone.
+  // Compute instances begin only at multiples of their slices.
   bool compute_aligned = false;
   gpu::MigState state = {};
 

@@ -45,7 +45,7 @@ bool has_generation(const Kind& kind) {
          kind == kCustomResourceDefinition;
 }
 
-// Kinds that the API server updates only of a version that the caller names.
+// Kinds that the API server updates only with a version from the caller.
 bool needs_version(const Kind& kind) {
   return kind == kLease || kind == kClusterPolicy || kind == kNodeFeature ||
          kind == kCustomResourceDefinition;
@@ -60,7 +60,7 @@ std::string manager_of(const Call& call) {
   return (call.field_manager.empty() ? "tranche" : call.field_manager) + "/update";
 }
 
-// What a write leaves alone: the status, or everything but it.
+// What a write leaves alone: the status, or everything else.
 json keep_other_part(const Kind& kind, const json& before, json after,
                      const std::string& subresource) {
   if (subresource == "status") {
@@ -124,7 +124,7 @@ struct FakeObjects::State {
   std::size_t watches = 0;
   std::uint64_t made = 0;
 
-  // What a call begins with: it is recorded, and refused where a test wants so.
+  // The beginning of each call: it is recorded, and refused if a test wants so.
   Result<void> begin(const std::string& verb, const Kind& kind, const std::string& what,
                      const Call& call = {}) {
     calls.push_back(fmt::format("{} {}{}{}", verb, kind.resource(), what.empty() ? "" : " ", what));

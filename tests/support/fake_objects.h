@@ -1,11 +1,11 @@
 #pragma once
 // A cluster::Objects that keeps state as an API server does: resource versions, conflicts,
-// server-side apply with owners of fields, watches that go on from a version, and one that is too
-// old. tests/contract/objects_contract_test.cpp runs the same cases on it and on a real one.
+// server-side apply with owners of fields, watches that continue from a version, and one that is
+// too old. tests/contract/objects_contract_test.cpp runs the same cases on it and on a real one.
 //
-// Not as there: nothing checks what an object holds, namespaces need not exist, lists are owned and
-// merged as a whole (but status.conditions, by type), and metadata.managedFields is not shown.
-// Trouble comes on command. Thread-safe; watches really block.
+// Differences: objects are not validated, namespaces need not exist, lists are owned and merged as
+// a whole (except status.conditions, by type), and metadata.managedFields is not shown. Failures on
+// request. Thread-safe; watches really block.
 
 #include <cstddef>
 #include <memory>
@@ -47,31 +47,31 @@ class FakeObjects final : public cluster::Objects {
   Result<void> evict(const cluster::ObjectKey& pod, const std::string& uid,
                      const cluster::Call& call = {}) override;
 
-  // What others do, seen by watches and not recorded as a call. `json` needs metadata.name alone;
+  // Changes by others, seen by watches and not recorded as a call. `json` needs only metadata.name;
   // an object of that name is replaced as a whole, status included.
   cluster::Object put(const cluster::Kind& kind, std::string_view json);
   void erase(const cluster::Kind& kind, const cluster::ObjectKey& key);
   // The object's text as it is now; empty when there is none.
   std::string text(const cluster::Kind& kind, const cluster::ObjectKey& key) const;
 
-  // Calls of `verb` ("get", ..., "remove"; empty: all) on `kind` fail so: the next `times`, or
-  // until recover() when negative. Watches under way go on.
+  // Calls of `verb` ("get", ..., "remove"; empty: all) on `kind` fail with it: the next `times`, or
+  // until recover() when negative. Open watches continue.
   void refuse(const std::string& verb, const cluster::Kind& kind, Error error, int times = -1);
   void recover();
   // The kind's definition is missing, or there again.
   void serve(const cluster::Kind& kind, bool served);
-  // Every version until now is too old to watch from; watches under way end with 410.
+  // Every version until now is too old to watch from; open watches end with 410.
   void compact();
-  // Every watch under way ends as after its time.
+  // Every open watch ends as after its time.
   void close_watches();
-  // Watches of the kind are told nothing until they are let go, as when the server lags behind.
+  // Watches of the kind receive nothing while held, as when the server lags behind.
   void hold_watches(const cluster::Kind& kind, bool held);
-  // Every watch under way is told the version of now.
+  // Every open watch receives the present version.
   void send_bookmarks();
 
   // "get configmaps ns/name", "list pods", "list pods not before 0", "watch pods 12": in order.
   std::vector<std::string> calls() const;
-  // How many of them begin so.
+  // How many of them begin with it.
   std::ptrdiff_t count_calls(const std::string& beginning) const;
   std::size_t open_watches() const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Who owns which field of an object, as server-side apply keeps it; for FakeObjects. Lists are one
-// field. Source: Kubernetes' documentation of server-side apply.
+// Who owns which field of an object under server-side apply; for FakeObjects. Lists are one field.
+// Source: Kubernetes' documentation of server-side apply.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,10 +15,10 @@ class Ownership {
   // "/data/key" -> who set it: "<field manager>/apply" or "<field manager>/update".
   using Owners = std::map<std::string, std::set<std::string>>;
 
-  // `by` changed the object from `before` to `after`: what is different is now its own alone.
+  // `by` changed the object from `before` to `after`: it alone owns the differences now.
   void changed(const nlohmann::json& before, const nlohmann::json& after, const std::string& by);
 
-  // The object after `by` applied `wanted` to `live`. What others own and `wanted` has otherwise is
+  // The object after `by` applied `wanted` to `live`. Fields of others with different values are
   // put into `conflicts`, or, with `force`, taken from them. What `by` applied before and no longer
   // does is removed, unless others own it too.
   nlohmann::json apply(nlohmann::json live, const nlohmann::json& wanted, const std::string& by,

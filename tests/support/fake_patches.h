@@ -9,7 +9,7 @@
 
 namespace tranche::test {
 
-// kInvalidArgument for a patch that is none, or that does not fit.
+// kInvalidArgument: an invalid patch, or one that does not fit.
 Result<nlohmann::json> patched(const nlohmann::json& object, const cluster::Patch& patch);
 
 }  // namespace tranche::test

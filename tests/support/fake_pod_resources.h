@@ -1,5 +1,5 @@
 #pragma once
-// A kubelet that tells who holds devices, as tests say. Its checkpoint is as old as the last
+// A kubelet that lists the holders a test sets. Its checkpoint is as old as the last
 // write_checkpoint(); without one it is what is held. Thread-safe.
 
 #include <mutex>

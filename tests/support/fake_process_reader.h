@@ -39,7 +39,7 @@ class FakeProcessReader final : public gpu::ProcessReader {
     const std::scoped_lock lock(mutex_);
     devices_.erase(uuid);
   }
-  // Every call fails so, until recover().
+  // Every call fails with it, until recover().
   void fail_with(Error error) {
     const std::scoped_lock lock(mutex_);
     failure_ = std::move(error);

@@ -1,7 +1,7 @@
 #pragma once
 // A gpu::Reader over a machine that a test describes and changes, with the adapter's promises
 // (tests/contract runs the same cases on both): a lost or hanging GPU is listed as such once it was
-// seen well, and is a warning before; a driver that is gone or hangs fails the whole reading.
+// seen healthy, and is a warning before; a driver that is gone or hangs fails the whole reading.
 // Thread-safe. Calls are recorded.
 
 #include <map>
@@ -64,18 +64,18 @@ class FakeReader final : public gpu::Reader {
   void hang(const std::string& uuid) {
     set_trouble(uuid, gpu::Presence::kUnknown, "nvmlDeviceGetName has not returned");
   }
-  // The driver does not count it any more.
+  // The driver no longer counts it.
   void remove(const std::string& uuid) {
     const std::scoped_lock lock(mutex_);
     gone_.insert(uuid);
   }
-  // It is well again.
+  // It is healthy again.
   void restore(const std::string& uuid) {
     const std::scoped_lock lock(mutex_);
     trouble_.erase(uuid);
     gone_.erase(uuid);
   }
-  // Every call fails so, until recover().
+  // Every call fails with it, until recover().
   void fail_with(Error error) {
     const std::scoped_lock lock(mutex_);
     failure_ = std::move(error);

@@ -1,6 +1,5 @@
 #pragma once
-// One HTTPS connection, for tests of http/server.h: it sends text as it is told and reads one
-// answer. Blocks.
+// One HTTPS connection, for tests of http/server.h: sends any text and reads one answer. Blocks.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,7 +23,7 @@ namespace tranche::test {
 
 class HttpsClient {
  public:
-  // Connects to 127.0.0.1. `authority`: PEM that the server's certificate must be of, and for that
+  // Connects to 127.0.0.1. `authority`: PEM that must have signed the server's certificate for that
   // address; empty: any will do.
   explicit HttpsClient(std::uint16_t port, const std::string& authority = {})
       : context_(SSL_CTX_new(TRANCHE_CLIENT_OPENSSL(TLS_client_method)()), SSL_CTX_free),
@@ -55,7 +54,7 @@ class HttpsClient {
   bool send(const std::string& text) {
     return SSL_write(ssl_.get(), text.data(), static_cast<int>(text.size())) > 0;
   }
-  // Headers and body of one answer with a Content-Length; what has come where the connection ends.
+  // Headers and body of one answer with a Content-Length; what has come if the connection ends.
   std::string receive() {
     std::string text;
     std::string chunk(4096, '\0');

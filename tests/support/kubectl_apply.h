@@ -1,5 +1,5 @@
 #pragma once
-// What the API server is sent when somebody applies a manifest over an object that is there: the
+// What the API server receives when somebody applies a manifest over an existing object: the
 // three-way merge of `kubectl apply`, as far as Pods go. Lists of objects with names are merged by
 // name, as the strategic merge does with containers, claims and resourceClaims.
 

@@ -1,5 +1,5 @@
 #pragma once
-// A Log that keeps its lines for a test to look at. Thread-safe.
+// A Log that keeps its lines for a test. Thread-safe.
 
 #include <mutex>
 #include <string>

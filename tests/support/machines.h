@@ -71,7 +71,7 @@ class GpuBuilder {
   GpuBuilder& minor(int value) { return gpu_.minor = value, *this; }
   GpuBuilder& numa(std::optional<int> node) { return gpu_.numa_node = node, *this; }
   GpuBuilder& memory_mib(std::uint64_t mib) { return gpu_.memory = Bytes::from_mib(mib), *this; }
-  // What of its memory the driver keeps; nothing unless said.
+  // The part of its memory that the driver keeps; by default nothing.
   GpuBuilder& reserved_mib(std::uint64_t mib) {
     return gpu_.reserved = Bytes::from_mib(mib), *this;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Whether this program is built with a sanitizer, and so several times as slow. What a sanitizer
-// finds shows in the first steps; what a rule promises over a long time, the ordinary build shows.
+// Whether this program is built with a sanitizer, and so several times as slow. A sanitizer's
+// findings show in the first steps; the ordinary build shows rules that hold over a long time.
 
 namespace tranche::test {
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a test program syncs to the disk: fsync() in place of libc's. One file of a program may
+// What a test program syncs to the disk: fsync() in place of libc's. Only one file of a program may
 // include it.
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// Captures of graphs while the limiter measures: what it asks of the driver breaks none, whatever
-// became of the captures before.
+// Captures of graphs while the limiter measures: its calls of the driver break none, whatever
+// happened to earlier captures.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using sim::cuda::test::kSpin;
 using sim::cuda::test::Program;
 using sim::test::World;
 
-// A program with work under way in one stream, which is measured while another one captures.
+// A program with work in one stream, which is measured while another one captures.
 struct Capturing : Program {
   Capturing() : spin_kernel(function(kSpin, "spin")), busy(stream()), captured(stream()) {}
 
@@ -68,7 +68,7 @@ const Before kBefore[] = {
      [](Capturing& p) {
        const CUstream joined = p.stream();
        const CUevent fork = p.event();
-       EXPECT_EQ(p.spin(p.spin_kernel, 1000, joined), CUDA_SUCCESS);  // a batch that stands open
+       EXPECT_EQ(p.spin(p.spin_kernel, 1000, joined), CUDA_SUCCESS);  // a batch that stays open
        p.begin();
        EXPECT_EQ(p.cuEventRecord(fork, p.captured), CUDA_SUCCESS);
        EXPECT_EQ(p.cuStreamWaitEvent(joined, fork, 0), CUDA_SUCCESS);

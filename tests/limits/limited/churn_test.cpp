@@ -24,8 +24,8 @@ constexpr std::uint64_t kLimit = 400 * kMiB;
 
 bool is_soak() { return std::getenv("TRANCHE_SOAK") != nullptr; }
 
-// What all of them hold, as they know it: raised after an allocation, lowered before it is freed,
-// so that it is never more than what is held.
+// What all of them hold, by their own count: raised after an allocation, lowered before it is
+// freed, so it is never more than what is held.
 struct Board {
   std::atomic<std::uint64_t> held;
   std::atomic<std::uint64_t> most;

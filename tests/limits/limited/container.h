@@ -1,10 +1,10 @@
 #pragma once
-// A container as the grant makes it, for programs under libtranche-limit.so: /run/tranche holds the
-// tenants of this container alone, with the sockets of a real arbiter.
+// A container as the grant makes it, for programs under libtranche-limit.so: /run/tranche has only
+// the tenants of this container, with the sockets of a real arbiter.
 //
-// main.cpp starts the test program twice: the outer one makes a mount namespace with a /run of its
-// own, and runs the arbiter; the inner one has the library preloaded and runs the tests. Each test
-// makes its container, then runs programs in it (sim/cuda/support.h).
+// main.cpp starts the test program twice: the outer one makes a mount namespace with its own /run,
+// and runs the arbiter; the inner one has the library preloaded and runs the tests. Each test makes
+// its container, then runs programs in it (sim/cuda/support.h).
 
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ namespace tranche::test {
 using sim::cuda::test::kGiB;
 using sim::cuda::test::kMiB;
 
-// Where the arbiter looks, in both programs.
+// The arbiter's folder, in both programs.
 inline constexpr const char* kLimitsRoot = "/run/limits";
 
 class Container {
@@ -54,14 +54,14 @@ class Container {
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
 
-  // As the agent does it: the folder first, the file in one go.
+  // As the agent does: the folder first, then the file atomically.
   static void promise(const limit::TenantLimits& limits) {
     std::filesystem::create_directories(folder(limits.id));
     const auto file = folder(limits.id).string() + ".json";
     std::ofstream(file + ".new") << encode(limits);
     std::filesystem::rename(file + ".new", file);
   }
-  // Changes what the first tenant was promised.
+  // Changes the first tenant's promise.
   template <class Change>
   void change(Change change) {
     change(tenants_.front());
@@ -88,7 +88,7 @@ inline std::string uuid_of(const sim::test::World& world, unsigned index = 0) {
   return world.open()->state().gpus[index].uuid;
 }
 
-// A tenant with so much of the machine's first GPU.
+// A tenant with this much of the machine's first GPU.
 inline limit::TenantLimits part_of(const sim::test::World& world, std::uint64_t bytes,
                                    std::optional<std::uint32_t> permille = {}) {
   return {.id = "tenant",

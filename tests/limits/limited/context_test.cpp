@@ -15,7 +15,7 @@ using sim::test::World;
 
 constexpr std::uint64_t kLimit = 512 * kMiB;
 
-// A framework's worker: it retains the primary context, works, and lets it go.
+// A framework's worker: it retains the primary context, works, and releases it.
 struct Worker : Cuda {
   Worker() { EXPECT_EQ(cuInit(0), CUDA_SUCCESS); }
 
@@ -25,7 +25,7 @@ struct Worker : Cuda {
     EXPECT_TRUE(primary == nullptr || primary == context) << "the handle stays";
     primary = context;
   }
-  // All of the part in each way that a context's end takes along, and a kernel.
+  // Takes all of the part in each way that ends with the context, and launches a kernel.
   void work() {
     CUdeviceptr plain = 0;
     CUdeviceptr freed = 0;
@@ -46,7 +46,7 @@ struct Worker : Cuda {
       EXPECT_EQ(cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
                 CUDA_SUCCESS);
     }
-    EXPECT_EQ(cuMemFreeAsync(freed, nullptr), CUDA_SUCCESS);  // behind the kernels
+    EXPECT_EQ(cuMemFreeAsync(freed, nullptr), CUDA_SUCCESS);  // after the kernels
   }
   CUcontext primary = nullptr;
 };

@@ -1,4 +1,4 @@
-// Memory that is freed in stream order is held until its stream gets there.
+// Memory freed in stream order is held until its stream reaches the free.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using sim::test::World;
 
 constexpr std::uint64_t kLimit = 512 * kMiB;
 
-// A stream that stands until release().
+// A stream that is blocked until release().
 class StandingStream {
  public:
   explicit StandingStream(Program& program) : program_(program), stream_(program.stream()) {
@@ -59,7 +59,7 @@ TEST(StreamOrderedFree, IsChargedUntilTheStreamGetsThere) {
   });
 }
 
-// The library's own thread gives back too, at any moment.
+// The library's own thread also releases charges, at any moment.
 TEST(StreamOrderedFree, WhatIsBackIsThereWhoeverGaveItBack) {
   const World world("l20");
   const Container container({part_of(world, kLimit)});
@@ -74,7 +74,7 @@ TEST(StreamOrderedFree, WhatIsBackIsThereWhoeverGaveItBack) {
   });
 }
 
-// Another process of the tenant gets it without this one's asking for anything.
+// Another process of the tenant gets it without a request from this one.
 TEST(StreamOrderedFree, GivesBackToSiblingsWhenTheStreamGetsThere) {
   const World world("l20");
   const Container container({part_of(world, kLimit)});

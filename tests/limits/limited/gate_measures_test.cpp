@@ -27,7 +27,7 @@ TEST(Gate, WorkIsMeasured) {
     for (int i = 0; i < 30; ++i) EXPECT_EQ(program.spin(spin, 2 * kMs), CUDA_SUCCESS);
     for (int i = 0; i < 2000; ++i) EXPECT_EQ(program.spin(spin, 20'000), CUDA_SUCCESS);
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    // Of 100 ms of work; see kHeldUp. (The driver tells time as floats.)
+    // Of 100 ms of work; see kHeldUp. (The driver reports time as floats.)
     EXPECT_TRUE(eventually([] { return seen().measured >= 98 * kMs - kHeldUp; }))
         << seen().measured;
     EXPECT_GE(seen().longest, 2 * kMs);
@@ -49,9 +49,9 @@ TEST(Gate, GraphsAndCooperativeLaunchesAreMeasuredToo) {
     EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
     EXPECT_EQ(program.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
     EXPECT_EQ(seen().measured, 0U) << "a capture is no work";
-    // The stream begins when everything is in it. Else it runs dry where this thread is held up
-    // between two launches, and of one that ended before its end could be recorded only what was
-    // expected counts.
+    // The stream starts when everything is in it. Otherwise it would run dry if this thread is
+    // delayed between two launches, and a batch that ended before its end could be recorded counts
+    // only as expected.
     CUdeviceptr begin = 0;
     EXPECT_EQ(program.cuMemAlloc_v2(&begin, sizeof(std::uint32_t)), CUDA_SUCCESS);
     EXPECT_EQ(program.cuMemsetD8_v2(begin, 0, sizeof(std::uint32_t)), CUDA_SUCCESS);
@@ -67,15 +67,15 @@ TEST(Gate, GraphsAndCooperativeLaunchesAreMeasuredToo) {
     }
     EXPECT_EQ(program.cuStreamWriteValue32_v2(program.stream(), begin, 1, 0), CUDA_SUCCESS);
     EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
-    // 100 ms of each: without one of them it were 100 at most.
+    // 100 ms of each: without one of them the sum would be 100 at most.
     EXPECT_TRUE(eventually([] { return seen().measured >= 198 * kMs - kHeldUp; }))
         << seen().measured;
     EXPECT_GE(seen().longest, 10 * kMs) << "a graph is one launch";
   });
 }
 
-// As one does whose body loops until the device says otherwise: its handle says nothing of how long
-// it will take this time.
+// As with a graph that loops until the device ends it: its handle does not show how long it will
+// take this time.
 TEST(Gate, AGraphThatTakesMuchLongerThanBeforeIsMeasuredInFull) {
   const World world("l20");
   const Container container({counted(world)});
@@ -109,7 +109,7 @@ TEST(Gate, AGraphThatTakesMuchLongerThanBeforeIsMeasuredInFull) {
   });
 }
 
-// The same with nothing changed but a word on the device, of which the limiter cannot know.
+// The same with only a word on the device changed, which the limiter cannot see.
 TEST(Gate, AGraphWhoseLoopRunsMuchLongerThanBeforeIsMeasuredInFull) {
   const World world("l20");
   const Container container({counted(world)});
@@ -134,7 +134,7 @@ TEST(Gate, AGraphWhoseLoopRunsMuchLongerThanBeforeIsMeasuredInFull) {
       EXPECT_EQ(program.cuGraphAddKernelNode_v2(&node, to, nullptr, 0, &description), CUDA_SUCCESS);
       return node;
     };
-    // 10 us, then 4 ms for each of what the word counts.
+    // 10 us, then 4 ms for each count of the word.
     CUgraphNode node = kernel(graph, look, 10'000);
     CUgraphNodeParams loop = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
     loop.conditional = {
@@ -171,7 +171,7 @@ TEST(Gate, TheFirstCudasLaunchesAreMeasuredToo) {
       EXPECT_EQ(program.cuLaunchGridAsync(spin, 1, 1, stream), CUDA_SUCCESS);
     }
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    // 100 ms of each: without one of them it were 200 at most.
+    // 100 ms of each: without one of them the sum would be 200 at most.
     EXPECT_TRUE(eventually([] { return seen().measured >= 298 * kMs - kHeldUp; }))
         << seen().measured;
   });
@@ -194,13 +194,14 @@ TEST(Gate, HoweverManyStreamsThereAreEachIsMeasured) {
       EXPECT_EQ(program.spin(spin, 3 * kMs, streams.back()), CUDA_SUCCESS);
     }
     EXPECT_EQ(program.cuStreamSynchronize(streams.back()), CUDA_SUCCESS);
-    // As expected it were 0.1 ms.
+    // The expected time would be 0.1 ms.
     EXPECT_TRUE(eventually([&] { return seen().measured >= before + 298 * kMs - kHeldUp; }))
         << before << " " << seen().measured;
   });
 }
 
-// Their work was expected to take 10 us each, is let go by one event, and runs one after the other.
+// Their work is expected to take 10 us each, is released by one event, and runs one after the
+// other.
 TEST(Gate, ManyStreamsThatWaitForOneEventAreMeasuredOnce) {
   const World world("l20");
   const Container container({counted(world)});
@@ -234,7 +235,7 @@ TEST(Gate, ManyStreamsThatWaitForOneEventAreMeasuredOnce) {
   });
 }
 
-// The GPU is this process's as long as one of its kernels runs, and that time is shared among them.
+// The GPU is this process's while one of its kernels runs, and that time is shared among them.
 TEST(Gate, KernelsThatOverlapAreMeasuredOnce) {
   const World world("l20");
   const Container container({counted(world)});
@@ -249,15 +250,15 @@ TEST(Gate, KernelsThatOverlapAreMeasuredOnce) {
       }
       EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
     }
-    // Of 200 ms; one after the other they had taken 3200. What the system holds this thread up
-    // between two launches is between their ends too.
+    // Of 200 ms; one after the other would take 3200. Delays of this thread between two launches
+    // are between their ends, too.
     EXPECT_TRUE(eventually([] { return seen().measured >= 198 * kMs - kHeldUp; }))
         << seen().measured;
     EXPECT_LE(seen().measured, 200 * kMs + 2 * kHeldUp) << seen().measured;
   });
 }
 
-// Holds up the calling thread for 2 ms, some microseconds from now, wherever it is then.
+// Delays the calling thread for 2 ms, some microseconds from now, wherever it is then.
 class HoldUp {
  public:
   HoldUp() {
@@ -284,15 +285,15 @@ class HoldUp {
   timer_t timer_{};
 };
 
-// A thread that the system holds up for longer than a batch stands open: each of these launches is
-// held up somewhere, some between the gate and the driver.
+// A thread that is delayed for longer than a batch stays open: each of these launches is delayed
+// somewhere, some between the gate and the driver.
 TEST(Gate, WhoIsHeldUpWhileItLaunchesIsMeasuredAllTheSame) {
   const World world("l20");
   const Container container({counted(world)});
   in_program([] {
     Program program;
     const CUfunction spin = program.function(kSpin, "spin");
-    // Behind work of another stream, so that none of them runs dry meanwhile.
+    // After work of another stream, so that none of them runs dry meanwhile.
     EXPECT_EQ(program.spin(spin, 1000 * kMs, program.stream()), CUDA_SUCCESS);
     HoldUp hold_up;
     for (int i = 0; i < 300; ++i) {
@@ -301,13 +302,13 @@ TEST(Gate, WhoIsHeldUpWhileItLaunchesIsMeasuredAllTheSame) {
       EXPECT_EQ(program.spin(spin, 5 * kMs, stream), CUDA_SUCCESS);
     }
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    // As they were expected to take, those held up would count 1 ms at most.
+    // With their expected time, the delayed ones would count 1 ms at most.
     EXPECT_TRUE(eventually([&] { return seen().measured >= 2490 * kMs; })) << seen().measured;
     EXPECT_LE(seen().measured, 2600 * kMs);
   });
 }
 
-// The same where each of them is held up between the gate and the GPU's queue: the driver is slow.
+// The same if each of them is delayed between the gate and the GPU's queue: the driver is slow.
 TEST(Gate, WhoIsHeldUpBehindTheGateIsMeasuredInFull) {
   const World world("l20");
   const Container container({counted(world)});
@@ -327,14 +328,14 @@ TEST(Gate, WhoIsHeldUpBehindTheGateIsMeasuredInFull) {
       EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
     }
     sim::clear_faults(*sim);
-    // Of 200 ms, less what the system holds the thread up behind the driver too.
+    // Of 200 ms, less delays of the thread after the driver's call.
     EXPECT_TRUE(eventually([&] { return seen().measured >= before + 150 * kMs; }))
         << seen().measured - before;
     EXPECT_LE(seen().measured - before, 230 * kMs) << "the time before the GPU had it is not its";
   });
 }
 
-// All at work at once, behind an event that has not come.
+// All in progress at once, after an event that has not come.
 TEST(Gate, WhatWasNeverMeasuredCountsAsWhatItIsExpectedToTake) {
   const World world("l20");
   const Container container({counted(world)});

@@ -1,4 +1,4 @@
-// Time in which a stream waits for somebody is no work, and nobody is held up by it.
+// Time in which a stream waits for somebody is no work, and delays nobody.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -55,7 +55,7 @@ const Wait kWaits[] = {
      }},
 };
 
-// The GPU does nothing of this process meanwhile, and another one may have it.
+// The GPU does nothing for this process meanwhile, and another one may use it.
 TEST(Gate, TimeInWhichAStreamWaitsForTheHostIsNoWork) {
   const World world("l20");
   const Container container({counted(world)});
@@ -169,7 +169,7 @@ TEST(Gate, TimeInWhichAStreamWaitsForAnotherProcessIsNoWork) {
   sim::cuda::test::expect_success(exporter);
 }
 
-// Whichever of the two is killed while a stream waits, the other one and its launches go on.
+// If either of the two is killed while a stream waits, the other one and its launches continue.
 TEST(Gate, NobodyIsHeldByAProcessThatIsKilledWhileAStreamWaitsForIt) {
   const World world("l20");
   for (const bool is_exporter_killed : {true, false}) {

@@ -40,7 +40,7 @@ TEST(Gate, WhoHasUsedItsShareWaits) {
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
   });
   ASSERT_TRUE(eventually([&] { return *launched > 0 && seen().waiting > 0; }));
-  // From here on a launch of 1 ms takes a second of its share, however slow this machine is.
+  // From here on a launch of 1 ms takes a second of its share, on any machine.
   const int before = *launched;
   const auto begin = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(300ms);
@@ -56,8 +56,8 @@ TEST(Gate, WhoHasUsedItsShareWaits) {
 
 sigjmp_buf out_of_the_gate;
 
-// A handler of the program's takes the thread out of the gate: nothing of the limiter's that stands
-// behind the wait runs.
+// A signal handler of the program takes the thread out of the gate: none of the limiter's code
+// after the wait runs.
 TEST(Gate, WhoLeavesItByLongjmpDoesNotWaitAnyMore) {
   const World world("l20");
   const Container container({part_of(world, kGiB, 1)});
@@ -140,7 +140,7 @@ TEST(Gate, CapturesPassWhileItIsClosed) {
   });
 }
 
-// Another thread's measuring is no part of the graph, and breaks no capture.
+// Another thread's measuring is not in the graph, and breaks no capture.
 TEST(Gate, WorkDuringACaptureLeavesItWhole) {
   const World world("l20");
   const Container container({part_of(world, kGiB)});
@@ -229,12 +229,12 @@ TEST(Gate, ManyThreadsAndStreamsAtOnce) {
   });
 }
 
-// Whether a thread of `process`, which is stopped, holds a lock of the simulated GPU. These lie in
+// Whether a thread of the stopped `process` holds a lock of the simulated GPU. These locks are in
 // memory that its clients share; a real GPU has none.
 bool holds_a_lock(const sim::State& state, pid_t process) {
   const auto tasks = std::filesystem::path("/proc") / std::to_string(process) / "task";
   const auto held = [&](const pthread_mutex_t& lock) {
-    // Of a robust mutex the kernel reads the owner from this word, and so does this.
+    // The kernel reads a robust mutex's owner from this word.
     const auto word = static_cast<unsigned>(lock.__data.__lock);
     const unsigned owner = word & FUTEX_TID_MASK;
     return owner != 0 && std::filesystem::exists(tasks / std::to_string(owner));
@@ -243,7 +243,7 @@ bool holds_a_lock(const sim::State& state, pid_t process) {
          std::ranges::any_of(state.turns, [&](const sim::Turns& one) { return held(one.lock); });
 }
 
-// Stops a child where it holds none of them: one that does goes on and is stopped again.
+// Stops a child where it holds none of them; otherwise resumes and stops it again.
 void stop_outside_of_the_gpu(const sim::State& state, pid_t child) {
   for (;;) {
     ASSERT_EQ(kill(child, SIGSTOP), 0);
@@ -255,7 +255,8 @@ void stop_outside_of_the_gpu(const sim::State& state, pid_t child) {
   }
 }
 
-// Stopped (a debugger, a frozen container) with work under way, of which nothing is told any more.
+// Stopped (a debugger, a frozen container) with unfinished work, about which nothing more is
+// reported.
 TEST(Gate, AStoppedNeighbourHoldsNobodyUp) {
   const World world("l20");
   int ready[2];
@@ -309,13 +310,13 @@ TEST(Gate, AForkedChildBeginsAnew) {
     const CUfunction spin = program.function(kSpin, "spin");
     EXPECT_NE(program.allocate(300 * kMiB), 0U);
     EXPECT_EQ(program.spin(spin, kMs), CUDA_SUCCESS);
-    // The driver does not work in it; it must not hang, nor give back what is its parent's.
+    // The driver does not work in it; it must neither hang nor release what is its parent's.
     in_program([&] {
       CUdeviceptr address = 0;
       EXPECT_EQ(program.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_NOT_INITIALIZED);
       EXPECT_NE(program.spin(spin, kMs), CUDA_SUCCESS);
     });
-    // Nor in one that was made past the C library.
+    // Nor in one that was made by a clone() of its own.
     std::fflush(nullptr);
     const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0));
     if (pid == 0) {

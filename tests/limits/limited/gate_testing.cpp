@@ -12,7 +12,7 @@
 namespace tranche::test::gate_test {
 namespace {
 
-// The usage files that the arbiter has open: it is the one of this process's parents that has any.
+// The arbiter's open usage files: it is this process's parent that has any.
 std::vector<std::filesystem::path> usage_files() {
   for (pid_t pid = getppid(); pid > 1;) {
     std::vector<std::filesystem::path> files;

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of the gate share: what the tenant's processes tell the arbiter, a kernel of a
-// fixed length, and how far the figures may be off.
+// Shared by the tests of the gate: what the tenant's processes report to the arbiter, a kernel of a
+// fixed length, and the tolerances.
 
 #include <sys/mman.h>
 
@@ -23,7 +23,7 @@ inline constexpr const char* kFixed = R"(
 .visible .entry fixed() { ret; }
 )";
 
-// What the only tenant's processes tell.
+// What the only tenant's processes report.
 struct Seen {
   std::uint64_t measured;
   std::uint64_t spent;
@@ -32,19 +32,19 @@ struct Seen {
 };
 Seen seen();
 
-// Of this process and its children; goes with the last of them.
+// For this process and its children; freed with the last of them.
 template <class T>
 T* shared() {
   void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : new (memory) T();
 }
 
-// A short launch counts as it was expected when its thread is held up by the system for more than
-// 1 ms within a batch: that was closed meanwhile. On a busy machine that befalls a few launches of
-// a test.
+// A short launch counts with its expected time if its thread is delayed for more than 1 ms within a
+// batch, which was closed meanwhile. On a busy machine that happens to a few launches of a test.
 inline constexpr std::uint64_t kHeldUp = 50 * kMs;
 
-// What a tenant may have saved when it is first seen waiting: less than this many launches of 1 ms.
+// What a tenant may have saved when it is first seen waiting: less than this number of launches of
+// 1 ms.
 inline constexpr int kSaved = 20;
 
 inline limit::TenantLimits counted(const World& world) {

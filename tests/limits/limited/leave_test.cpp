@@ -1,5 +1,5 @@
-// A signal handler of the program's takes a thread out of one of the limiter's waits for memory by
-// siglongjmp: nothing of the limiter's that stands behind the wait runs, and nothing stays held.
+// A signal handler of the program takes a thread out of one of the limiter's waits for memory by
+// siglongjmp: none of the limiter's code after the wait runs, and nothing stays held.
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -139,7 +139,7 @@ void leave(Program& program, const std::function<void(Program&)>& call) {
   thread.join();
 }
 
-// Every way to take memory goes on, and all of it can be had.
+// Every way to take memory still works, and all of it is available.
 void expect_nothing_held(Program& program) {
   static std::atomic<bool> is_done;
   is_done = false;
@@ -210,17 +210,17 @@ class Silence {
   ~Silence() { kill(getppid(), SIGCONT); }
 };
 
-// Who was found to be alone goes on at a quarter: a best-effort thread naps before each launch.
+// A thread without an arbiter continues at a quarter: a best-effort one naps before each launch.
 TEST(LeftByLongjmp, ANapWithoutAnArbiterHoldsNothing) {
   const World world("l20");
   auto limits = part_of(world, kLimit, 1);
   limits.priority = Priority::kBestEffort;
   const Container container({limits});
-  constexpr std::uint64_t kLaunch = 100'000'000;  // ns; the nap is as long as naps get
+  constexpr std::uint64_t kLaunch = 100'000'000;  // ns; the nap has its greatest length
   const pid_t pid = sim::cuda::test::start([] {
     Program program;
     const CUfunction spin = program.function(kSpin, "spin");
-    // The first one says how long they take; the second one has no room, and finds nobody.
+    // The first one learns how long they take; the second one has no room, and finds no arbiter.
     for (int i = 0; i < 2; ++i) {
       EXPECT_EQ(program.spin(spin, kLaunch), CUDA_SUCCESS);
       EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);

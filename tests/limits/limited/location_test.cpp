@@ -1,4 +1,4 @@
-// Memory of a device, however its place and size are written.
+// Memory of a device, in each form of its place and size.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(Location, ALocalityDomainsMemoryIsTheDevices) {
   });
 }
 
-// Whatever the host's pools are called: their memory is not the device's.
+// The host's pools, in any form: their memory is not the device's.
 TEST(Location, PoolsOfTheHostAreNotCountedAndThoseOfTheDeviceAre) {
   const World world("l20");
   const Container container({part_of(world, kLimit)});
@@ -99,7 +99,7 @@ TEST(Location, SizesThatOverflowAreRefusedAndChargeNothing) {
   });
 }
 
-// Where nothing is refused by the limiter, sums that wrap would stay in the tenant's charges.
+// If the limiter refuses nothing, sums that wrap would stay in the tenant's charges.
 TEST(Location, SizesThatOverflowLeaveNothingWhereMemoryIsOnlyCounted) {
   const World world("l20");
   auto limits = part_of(world, kLimit);

@@ -1,4 +1,4 @@
-// The program that the tests here are is started twice; see container.h.
+// The test program is started twice; see container.h.
 
 #include <gtest/gtest.h>
 

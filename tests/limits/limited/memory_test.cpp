@@ -1,4 +1,4 @@
-// No way of taking device memory leads past the limit, and what is given back can be had again.
+// No way to take device memory exceeds the limit, and what is released can be taken again.
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ using sim::test::World;
 
 constexpr std::uint64_t kLimit = 512 * kMiB;
 
-// How much of the limit a family lets a program take, in steps; then everything is given back, and
-// as much can be had again.
+// How much of the limit a family lets a program take, in steps; then everything is released, and
+// the same amount can be taken again.
 struct Family {
   const char* name;
   // Takes `bytes`; its handle, or 0 and the error.
@@ -260,7 +260,7 @@ TEST(LimitedMemory, HoweverManyPoolsThereAreEachIsCounted) {
   });
 }
 
-// The current context is of the first device, which is nobody's part; the second is.
+// The current context is on the first device, which is in no tenant's part; the second is.
 TEST(LimitedMemory, MemoryOfAnotherDeviceCountsThere) {
   const World world("a100-40gb-x4");
   auto limits = part_of(world, kLimit);
@@ -422,7 +422,7 @@ TEST(LimitedMemory, EveryQuestionIsAnsweredWithTheTenantsPart) {
   });
 }
 
-// Of two tenants of one GPU each sees its own processes, and what they did.
+// Each of two tenants of one GPU sees its own processes, and their work.
 TEST(LimitedMemory, ProcessesOfOthersAreNotShown) {
   const World world("l20");
   int ready[2];

@@ -1,5 +1,5 @@
 #pragma once
-// The outer of the two programs that container.h tells of.
+// The outer of container.h's two programs.
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -27,10 +27,10 @@ inline int complain(const char* what) {
   return 1;
 }
 
-// What ctest takes for "could not run here".
+// ctest's code for "could not run here".
 inline constexpr int kSkipped = 77;
 
-// A /run of our own; as root, or as root of a user name space. 0, or the exit code.
+// Makes a private /run, as root, or as root of a user namespace. Returns 0, or the exit code.
 inline int make_room() {
   if (unshare(CLONE_NEWNS) != 0) {
     const auto uid = getuid();

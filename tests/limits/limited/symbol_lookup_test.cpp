@@ -1,5 +1,5 @@
-// Ways to the driver's functions: each answers as the driver does, and ours stands before what it
-// answered.
+// Ways to the driver's functions: each returns what the driver does, replaced by our function if we
+// hook it.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(SymbolLookup, WhatIsHookedIsOursByEveryWay) {
     void* second = dlmopen(LM_ID_NEWLM, TRANCHE_SIM_CUDA, RTLD_NOW);
     ASSERT_NE(second, nullptr);
     EXPECT_EQ(object_of(dlsym(second, "cuMemAlloc_v2")), kOurs);
-    // Whoever asks for the way itself gets ours.
+    // A lookup of the lookup function returns ours.
     void* libc = dlopen("libc.so.6", RTLD_NOW);
     using Find = void* (*)(void*, const char*);
     const auto find = reinterpret_cast<Find>(dlsym(libc, "dlsym"));
@@ -118,7 +118,7 @@ TEST(SymbolLookup, WhatIsHookedIsOursByEveryWay) {
   });
 }
 
-// As a program has one that brings a driver of its own beside the machine's, under any name.
+// As a program has that brings its own driver in addition to the machine's, under any name.
 TEST(SymbolLookup, AnotherCopyOfTheDriverIsTheOneThatIsThere) {
   const World world("l20");
   const Container container({part_of(world, 64 * kMiB)});
@@ -180,7 +180,7 @@ TEST(SymbolLookup, FailuresInBetweenAreNotTheProgramsOwn) {
 }
 
 TEST(SymbolLookup, OtherNamesAreLookedUpFromWhereTheyWereAsked) {
-  // What comes after this program, not after the library: twice the same.
+  // What follows this program, not the library: twice the same.
   void* next = dlsym(RTLD_NEXT, "malloc");
   EXPECT_NE(next, nullptr);
   EXPECT_EQ(dlsym(RTLD_NEXT, "malloc"), next);
@@ -188,7 +188,7 @@ TEST(SymbolLookup, OtherNamesAreLookedUpFromWhereTheyWereAsked) {
   EXPECT_EQ(dlvsym(RTLD_NEXT, "malloc", "GLIBC_2.2.5"), next);
 }
 
-// Runs before CUDA: nothing of the program's is touched by the library being there.
+// Runs before CUDA: the library's presence changes nothing of the program's.
 TEST(SymbolLookup, TheProgramKeepsItsMaskAndSignals) {
   const World world("l20");
   const Container container({part_of(world, kGiB)});

@@ -1,5 +1,5 @@
 // A tenant that works against its limits: what it writes, unsets, kills and traces gains it nothing
-// that the next comparison with NVML does not take away, and nothing of another's.
+// that the next comparison with NVML does not take away, and nothing of other tenants.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ TEST(Tampering, ThePolicyPageCannotBeWritten) {
   });
 }
 
-// Until NVML is asked, and that is a second: tests/limits/reconcile_test.cpp.
+// Until NVML is asked, within a second: tests/limits/reconcile_test.cpp.
 TEST(Tampering, WhatItWritesInItsUsageIsItsTenantsAlone) {
   const World world("l20");
   auto one = part_of(world, 100 * kMiB);
@@ -119,7 +119,7 @@ TEST(Tampering, WhatItWritesInItsUsageIsItsTenantsAlone) {
     }
     EXPECT_TRUE(allocates(program, 20 * kMiB));
   });
-  // Its container is what /run/tranche shows until it has registered.
+  // /run/tranche shows its container until it has registered.
   EXPECT_TRUE(eventually([&] { return is_ready->load(); }));
   {
     const Container container({one});
@@ -166,7 +166,7 @@ bool others_rest() {
   return true;
 }
 
-// The limiter's thread tells what has ended. Without it those that wait do.
+// The limiter's thread reports what has ended. Without it waiting threads do.
 TEST(Tampering, StoppingTheLimitersThreadDoesNotOpenTheGate) {
   const World world("l20");
   const Container container({part_of(world, kGiB, 100)});
@@ -179,7 +179,7 @@ TEST(Tampering, StoppingTheLimitersThreadDoesNotOpenTheGate) {
     EXPECT_EQ(program.spin(spin, kMs), CUDA_SUCCESS);
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
     EXPECT_TRUE(eventually(others_rest)) << "none is stopped with a lock in hand";
-    // A tracer of its own, for a process cannot stop one thread of its own otherwise.
+    // A separate tracer, because a process cannot stop a single thread of its own otherwise.
     const pid_t traced = getpid();
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     int ready[2];
@@ -219,7 +219,7 @@ TEST(Tampering, StoppingTheLimitersThreadDoesNotOpenTheGate) {
     const auto tenth = std::chrono::duration_cast<std::chrono::milliseconds>(
                            std::chrono::steady_clock::now() - begin) /
                        10;
-    // And what it had saved. Without the gate it would be all of the time.
+    // In addition to what it had saved. Without the gate it would be all of the time.
     EXPECT_LE(count, tenth.count() + 100) << "launches of 1 ms each";
   }
   kill(pid, SIGKILL);
@@ -228,7 +228,7 @@ TEST(Tampering, StoppingTheLimitersThreadDoesNotOpenTheGate) {
   munmap(launched, 4096);
 }
 
-// A debugger of its own can make a process do anything but write what it has no right to.
+// Its own debugger can make a process do anything except write what it has no right to.
 TEST(Tampering, TracingItselfDoesNotRaiseItsLimit) {
   const World world("l20");
   const Container container({part_of(world, 100 * kMiB)});

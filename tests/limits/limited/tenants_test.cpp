@@ -1,4 +1,4 @@
-// A container with many tenants: each is kept, and none is passed over.
+// A container with many tenants: all are kept, and none is ignored.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using sim::test::World;
 
 constexpr std::uint64_t kLimit = 64 * kMiB;
 
-// One tenant for each GPU of the machine, in turn, and with only a few GPUs one that is nobody's.
+// One tenant for each GPU of the machine, in turn, and with only a few GPUs one without a device.
 std::vector<limit::TenantLimits> tenants_of(const World& world, unsigned count) {
   std::vector<limit::TenantLimits> tenants;
   for (unsigned i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ TEST(ManyTenants, EachOfSixteenIsHeldToItsPart) {
   });
 }
 
-// Which of them are kept is chance; the others' devices are refused, not unlimited.
+// Which of them are kept is random; the others' devices are refused, not unlimited.
 TEST(ManyTenants, BeyondSixteenMemoryIsRefused) {
   const World world("gpus-16");
   auto tenants = tenants_of(world, 17);

@@ -21,7 +21,7 @@ using sim::test::World;
 
 constexpr std::uint64_t kPart = kGiB;
 
-// A container whose arbiter is not there.
+// A container without an arbiter.
 class Alone {
  public:
   explicit Alone(const limit::TenantLimits& limits) {
@@ -82,7 +82,7 @@ TEST(ViewsWithoutAnArbiter, OtherDevicesAreShownAsTheyAre) {
   });
 }
 
-// Of a MIG instance that is shared.
+// On a shared MIG instance.
 TEST(ViewsWithoutAnArbiter, AMigInstanceIsShownAsThePartOfIt) {
   const World world("a100-40gb-mig");
   in_program([] {

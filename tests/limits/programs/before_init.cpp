@@ -1,5 +1,5 @@
-// Calls every function that the limiter stands before, with nothing but zeros, before cuInit and
-// nvmlInit. One line for each: its symbol, and its status or "-" where it does not exist.
+// Calls every hooked function with zeros before cuInit and nvmlInit. One line for each: its symbol,
+// and its status or "-" if it does not exist.
 #include <string_view>
 
 #include "cuda_calls.h"

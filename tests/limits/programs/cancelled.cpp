@@ -1,5 +1,5 @@
-// For each call: a thread that is to be cancelled makes it, then another one makes it too. Only
-// calls that the simulated driver bears to be cancelled in.
+// For each call: a thread makes it while being cancelled, then another one makes it too. Only calls
+// in which the simulated driver tolerates cancellation.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ const Call kCalls[] = {
 // Before the process has registered, then after.
 constexpr int kFirst = 0;
 
-// Returns when the thread has ended: cancelled in the call, or behind it.
+// Returns when the thread has ended: cancelled in the call, or after it.
 void make_cancelled(const Call& call) {
   pthread_t thread{};
   const auto body = [](void* argument) -> void* {

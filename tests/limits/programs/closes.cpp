@@ -63,7 +63,7 @@ void expect_untouched(const Own& own) {
     expect(std::strcmp(text, "mine"), 0, "its content");
   } else {
     expect(static_cast<int>(recv(own.other_end, text, sizeof(text), MSG_DONTWAIT)), -1, "nothing");
-    OK(send(own.other_end, "x", 1, 0) == 1 ? 0 : 1);  // what a look takes for the arbiter's end
+    OK(send(own.other_end, "x", 1, 0) == 1 ? 0 : 1);  // looks like the end of the arbiter
   }
 }
 

@@ -1,5 +1,5 @@
-// What every function of NVML that tells memory, processes or utilisation answers: a line each, the
-// status and the numbers (memory in MiB). Linked with stub_driver.cpp.
+// The answers of every NVML function that reports memory, processes or utilisation: a line each,
+// the status and the numbers (memory in MiB). Linked with stub_driver.cpp.
 
 #include <initializer_list>
 
@@ -78,7 +78,7 @@ int main(int count, char**) {
   OK(nvmlInit_v2());
   OK(nvmlDeviceGetHandleByIndex_v2(0, &device));
   if (count > 1) {
-    OK(cuInit(0));  // registers, where somebody answers
+    OK(cuInit(0));  // registers, if an arbiter answers
     std::size_t total = 0;
     OK(cuDeviceTotalMem_v2(&total, 0));
     std::printf("cuDeviceTotalMem 0 %zu\n", total / kMiB);

@@ -23,7 +23,7 @@ pid_t make_child(std::string_view how) {
   return child;
 }
 
-// Takes 16 MiB as often as it can have them, `most` times, and says how many it has.
+// Takes 16 MiB as often as possible, at most `most` times, and counts in `held`.
 void take(int most, int& held) {
   std::uint64_t address = 0;
   while (most-- > 0 && cuMemAlloc_v2(&address, 16 * kMiB) == 0) ++held;
@@ -31,7 +31,7 @@ void take(int most, int& held) {
   std::fflush(stdout);
 }
 
-// Until stdin ends, and reads nothing: what comes is for who waits for a character.
+// Waits until stdin ends, without reading it: characters are for another process.
 void wait_for_end() {
   pollfd input{STDIN_FILENO, 0, 0};
   while (poll(&input, 1, -1) < 0) {

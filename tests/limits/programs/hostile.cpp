@@ -1,14 +1,13 @@
-// A program that works against the share of the GPU's time that it was promised. Arguments: what it
-// does (nothing: a neighbour that always works), for how many seconds; prints what it had of each.
+// A program that works against its promised share of the GPU's time. Arguments: what it does (none:
+// a neighbour that always works), and the seconds; prints the time it had of each.
 //
 //   neighbour  launches of 1 ms, 32 ahead
-//   spent      the same, and writes 0 where its container counts what it asked for, in a loop
-//   silent     the same, and writes 0 over all that it tells
-//   waits      one launch, and then says for ever that it waits
+//   spent      the same, and keeps writing 0 where its container counts what it asked for
+//   silent     the same, and writes 0 over all its reports
+//   waits      one launch, and then reports for ever that it waits
 //   hints      the same, and launches 10 us each 50 ms
-//   rare       launches 10 us each 50 ms and says nothing that is not true
-//   flood      600 streams wait for one event; then work that is 4000 times as long as it was
-//   before
+//   rare       launches 10 us each 50 ms and reports nothing untrue
+//   flood      600 streams wait for one event; then work that is 4000 times as long as before
 
 #include <atomic>
 #include <chrono>
@@ -41,7 +40,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 std::atomic<std::uint64_t> done_ns;
 std::atomic<bool> has_ended;
 
-// The usage memory of the container, as a process of it finds it.
+// The usage memory of the container, as one of its processes finds it.
 struct Memory {
   char* begin = nullptr;
   std::size_t size = 0;

@@ -1,5 +1,5 @@
-// Loads itself as a library into a name space of its own (dlmopen), where it is bound to a driver
-// of its own: the limiter does not stand before that one.
+// Loads itself as a library into a separate namespace (dlmopen), where it is bound to another copy
+// of the driver, which the limiter does not hook.
 #include <dlfcn.h>
 #include <unistd.h>
 

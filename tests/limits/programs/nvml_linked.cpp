@@ -1,4 +1,4 @@
-// Asks NVML alone, by functions that it is linked with.
+// Uses only NVML, by functions that it is linked with.
 #include "cuda_calls.h"
 
 int main() { std::printf("%llu\n", nvml_memory().total / kMiB); }

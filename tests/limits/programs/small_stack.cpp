@@ -1,6 +1,6 @@
-// A thread of which so many bytes of stack are left does all that a program does with a GPU, from
-// the driver's first call on. On a driver that takes next to none (stub_driver.cpp) that is what
-// the limiter needs.
+// A thread with LEFT bytes of stack does all that a program does with a GPU, from the driver's
+// first call on. With a driver that takes next to none (stub_driver.cpp) that is what the limiter
+// needs.
 //   small_stack init|cuda|kernel|nvml|lists LEFT
 
 #include <alloca.h>
@@ -75,7 +75,7 @@ struct Work {
   std::size_t left;
 };
 
-// Uses up the stack but for what is to be left, and goes on there.
+// Uses up the stack except for LEFT bytes, and continues there.
 void* work(void* argument) {
   const Work& work = *static_cast<const Work*>(argument);
   pthread_attr_t attributes;

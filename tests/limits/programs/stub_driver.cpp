@@ -1,6 +1,6 @@
-// A driver that takes next to nothing of a thread's stack, for one device with two containers: what
-// a call needs is then the limiter's. It is libcuda and libnvidia-ml in one. Its processes are the
-// caller and the one that STUB_NEIGHBOUR names; each uses 100 MiB and 10 % of every engine.
+// A driver that takes next to nothing of a thread's stack, for one device with two containers, so a
+// call's need is the limiter's. It is libcuda and libnvidia-ml in one. Its processes are the caller
+// and the one in STUB_NEIGHBOUR; each uses 100 MiB and 10 % of every engine.
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Takes up to 4 GiB, and says how many MiB it had.
+// Takes up to 4 GiB, and prints the MiB that it got.
 #include "cuda_calls.h"
 
 int main() {

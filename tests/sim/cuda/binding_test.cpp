@@ -1,4 +1,4 @@
-// Memory that arrays and multicast objects hold: it is there after its handles and mappings.
+// Memory that arrays and multicast objects hold: it outlives its handles and mappings.
 
 #include "sim/cuda/support.h"
 #include "sim/gpu/memory.h"

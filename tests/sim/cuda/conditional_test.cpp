@@ -8,7 +8,7 @@ namespace tranche::sim::cuda::test::conditional_test {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
-// A loop takes a little more than what its body takes, for each look at the value.
+// A loop takes a little more than its body, for each check of the value.
 constexpr float kLooks = 0.1F;
 
 struct ConditionalProgram : Program {
@@ -157,7 +157,7 @@ TEST(CudaConditional, WhileRepeatsItsBodyUntilTheValueIsNothing) {
       EXPECT_EQ(program.cuMemcpyDtoH_v2(&left, word, sizeof left), CUDA_SUCCESS);
       EXPECT_EQ(left, 0U);
     }
-    // What is in the stream behind it, and launches of it in other streams, wait for all of it.
+    // Later work of the stream, and launches of it in other streams, wait for all of it.
     program.set(word, 4);
     const CUstream other = program.stream();
     const CUevent begin = program.record(program.own);

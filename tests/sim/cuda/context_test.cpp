@@ -1,4 +1,4 @@
-// Contexts: the stack of each thread, primary ones, what they cost, what their end takes along.
+// Contexts: each thread's stack, primary ones, their cost, and what ends with them.
 
 #include <thread>
 
@@ -153,7 +153,7 @@ TEST(CudaContext, AnInactivePrimaryOneMayBeCurrentAndIsTheSameLater) {
     ASSERT_EQ(cuda.cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
     EXPECT_EQ(again, primary);
     EXPECT_EQ(cuda.cuMemAlloc_v2(&address, kMiB), CUDA_SUCCESS) << "it is current already";
-    // A reset releases nothing: who retained it has to.
+    // A reset releases nothing: whoever retained it has to.
     ASSERT_EQ(cuda.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
     EXPECT_EQ(cuda.cuMemFree_v2(address), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);

@@ -122,7 +122,7 @@ TEST(CudaGraph, StreamsJoinACaptureByEvents) {
     capture(true);
     EXPECT_EQ(program.cuStreamEndCapture(a, &graph), CUDA_SUCCESS);
     EXPECT_EQ(nodes_of(program, graph).size(), 4U);
-    // A diamond: two behind the first, the last behind both.
+    // A diamond: two after the first, the last after both.
     EXPECT_EQ(edges_of(program, graph), 4U);
     EXPECT_FLOAT_EQ(program.time_of(program.instantiate(graph)), 4);
     EXPECT_EQ(program.cuStreamQuery(b), CUDA_SUCCESS);
@@ -150,12 +150,12 @@ TEST(CudaGraph, WhatACaptureForbids) {
     EXPECT_EQ(program.cuStreamBeginCapture_v2(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL),
               CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_ERROR_ILLEGAL_STATE);
-    // To wait for it, or ask.
+    // Waiting and querying.
     begin(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
     EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     EXPECT_EQ(program.spin(program.kernel, 1, stream), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     invalidated(stream);
-    // To allocate, but not in relaxed mode, nor for another thread when it is thread-local.
+    // Allocating, except in relaxed mode, or for another thread when it is thread-local.
     begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
     EXPECT_EQ(program.cuMemAlloc_v2(&memory, 1), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     invalidated(stream);
@@ -176,7 +176,7 @@ TEST(CudaGraph, WhatACaptureForbids) {
     EXPECT_EQ(program.cuMemAlloc_v2(&memory, 1), CUDA_SUCCESS);
     EXPECT_EQ(program.cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
     EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
-    // To depend on what is outside, or to be depended on through stream 0.
+    // Depending on work outside, or on it through stream 0.
     begin(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
     EXPECT_EQ(program.cuStreamWaitEvent(stream, before, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     invalidated(stream);
@@ -229,7 +229,7 @@ TEST(CudaGraph, IsPutTogetherByHandAndChanged) {
     EXPECT_EQ(program.cuGraphExecKernelNodeSetParams_v2(exec, nodes[1], &description),
               CUDA_SUCCESS);
     EXPECT_FLOAT_EQ(program.time_of(exec), 14);
-    // A circle cannot run.
+    // A cycle cannot run.
     EXPECT_EQ(program.cuGraphAddDependencies(graph, &nodes[0], &nodes[2], 1), CUDA_SUCCESS);
     CUgraphExec circle = nullptr;
     EXPECT_EQ(program.cuGraphInstantiateWithFlags(&circle, graph, 0), CUDA_ERROR_INVALID_VALUE);
@@ -240,7 +240,7 @@ TEST(CudaGraph, IsPutTogetherByHandAndChanged) {
   });
 }
 
-// As documented: of a kernel of a library the handle of the kernel is told, and no function.
+// As documented: for a library's kernel its handle is reported, and no function.
 TEST(CudaGraph, ANodeOfALibrarysKernelTellsTheKernel) {
   const World world("l20");
   in_program([] {
@@ -263,7 +263,7 @@ TEST(CudaGraph, ANodeOfALibrarysKernelTellsTheKernel) {
     EXPECT_EQ(told.func, nullptr);
     EXPECT_EQ(told.kern, kernel);
     EXPECT_EQ(told.ctx, program.context);
-    // What was told makes the same node again.
+    // The reported parameters make the same node again.
     EXPECT_EQ(program.cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &told), CUDA_SUCCESS);
     EXPECT_EQ(program.cuGraphKernelNodeGetParams_v2(node, &told), CUDA_SUCCESS);
     EXPECT_EQ(told.kern, kernel);
@@ -308,7 +308,7 @@ TEST(CudaGraph, ChildrenRunWithin) {
     EXPECT_EQ(program.cuGraphAddHostNode(&node, child, nullptr, 0, &host), CUDA_SUCCESS);
     EXPECT_EQ(program.cuGraphAddChildGraphNode(&node, parent, nullptr, 0, child), CUDA_SUCCESS);
     EXPECT_EQ(program.cuGraphAddChildGraphNode(&node, parent, &node, 1, child), CUDA_SUCCESS);
-    // Children are copies: what becomes of the graph later does not reach them.
+    // Children are copies: later changes of the graph do not reach them.
     EXPECT_EQ(program.cuGraphDestroy(child), CUDA_SUCCESS);
     program.time_of(program.instantiate(parent));
     EXPECT_EQ(count, 2);

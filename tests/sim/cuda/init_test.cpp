@@ -75,7 +75,7 @@ TEST(CudaInit, AForkedChildHasNoDriver) {
   });
 }
 
-// Made past the C library, which then tells nobody.
+// Made without the C library, which then calls no handlers.
 TEST(CudaInit, AChildOfCloneHasNoDriverEither) {
   const World world("l20");
   in_program([] {

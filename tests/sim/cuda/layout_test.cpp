@@ -131,7 +131,8 @@ TEST(CudaPool, MemoryIsFreedInStreamOrder) {
     program.spin(spin, kMs, stream);
     EXPECT_EQ(program.cuMemFreeAsync(first, stream), CUDA_SUCCESS);
     EXPECT_EQ(program.cuMemFreeAsync(first, stream), CUDA_ERROR_INVALID_VALUE);
-    // The stream has not got there, so it is still in use; the stream itself may have it again.
+    // The stream has not reached the free, so it is still in use; only the stream itself may reuse
+    // it.
     EXPECT_EQ(program.attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 10 * kMiB);
     ASSERT_EQ(program.cuMemAllocAsync(&second, 10 * kMiB, stream), CUDA_SUCCESS);
     EXPECT_EQ(second, first);
@@ -167,7 +168,7 @@ TEST(CudaPool, KeepsPagesUpToItsThreshold) {
     use();
     EXPECT_EQ(program.attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 64 * kMiB);
     EXPECT_EQ(memory_use(*sim, 0, kNone).used, before + 64 * kMiB);
-    // What nobody uses is given up before an allocation fails.
+    // Unused memory is released before an allocation fails.
     const CUdeviceptr all = program.allocate(program.free_bytes() + 64 * kMiB);
     EXPECT_EQ(program.attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0U);
     EXPECT_EQ(program.cuMemFree_v2(all), CUDA_SUCCESS);
@@ -332,15 +333,14 @@ TEST(CudaVirtualMemory, RunsOut) {
   });
 }
 
-// A descriptor goes to another process, which sees the same bytes; the maker pays.
+// A descriptor goes to another process, which sees the same bytes; the maker is charged.
 TEST(CudaSharing, ByDescriptor) {
   const World world("l20");
   const auto sim = world.open();
   std::array<int, 2> go = {};
   ASSERT_EQ(::pipe(go.data()), 0);
   in_program([&] {
-    // The importer starts before this process has a driver, and takes the descriptor by fork's
-    // younger sister: /proc.
+    // The importer starts before this process has a driver, and gets the descriptor through /proc.
     std::array<int, 2> fds = {};
     ASSERT_EQ(::pipe(fds.data()), 0);
     const pid_t maker = ::getpid();
@@ -437,7 +437,7 @@ TEST(CudaSharing, ByIpcHandle) {
   });
 }
 
-// TRANCHE_SIM_CUDA=constant: nothing is looked at, nothing is counted.
+// TRANCHE_SIM_CUDA=constant: nothing is checked, nothing is counted.
 TEST(CudaConstant, TheInnerLoopDoesNothing) {
   const World world("l20");
   const auto sim = world.open();

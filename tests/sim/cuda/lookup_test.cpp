@@ -40,7 +40,7 @@ TEST_P(CudaLookup, FindsWhatTheDriverWould) {
         wanted.result);
     EXPECT_EQ(found, wanted.symbol == nullptr ? nullptr : ::dlsym(cuda.handle, wanted.symbol));
     EXPECT_EQ(status, wanted.status);
-    // The older interface has no status: it fails for what is not there.
+    // The older interface has no status: it fails for what is missing.
     const CUresult old = wanted.result == CUDA_SUCCESS && wanted.symbol == nullptr
                              ? CUDA_ERROR_NOT_FOUND
                              : wanted.result;
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
              nullptr, kUnknown}),
     [](const auto& one) { return one.param.name; });
 
-// What libcudart 12.9 asks for when it starts, on a driver of that version.
+// What libcudart 12.9 looks up when it starts, on a driver of that version.
 TEST(CudaLookup, AllThatLibcudartAsksForIsThere) {
   const sim::test::World old("l20");
   std::ifstream machine(sim::test::machine_file("l20"));

@@ -1,4 +1,4 @@
-// Device memory: counted by all processes together, freed with its owner, real bytes behind it.
+// Device memory: counted over all processes, freed with its owner, with real bytes.
 
 #include "sim/gpu/memory.h"
 
@@ -109,7 +109,7 @@ TEST(CudaMemory, AnAllocationCostsNothingUntilItIsTouched) {
     EXPECT_EQ(program.cuMemcpyDtoH_v2(bytes.data(), address + 39 * kGiB, 100), CUDA_SUCCESS);
     EXPECT_EQ(bytes[99], 1);
     EXPECT_EQ(program.cuMemFree_v2(address), CUDA_SUCCESS);
-    // What was freed comes back as new.
+    // Freed memory comes back as new.
     const CUdeviceptr again = program.allocate(40 * kGiB);
     EXPECT_EQ(program.cuMemcpyDtoH_v2(bytes.data(), again + 39 * kGiB, 100), CUDA_SUCCESS);
     EXPECT_EQ(bytes[99], 0);
@@ -136,7 +136,7 @@ TEST(CudaMemory, RowsArePadded) {
 TEST(CudaMemory, ProcessesExhaustItTogether) {
   const World world("t4");
   const auto sim = world.open();
-  // Processes that take pages until there are none left, all at once.
+  // Processes that take pages until none are left, all at once.
   std::array<int, 2> hold = {};
   std::array<int, 2> full = {};
   std::array<int, 2> begin = {};
@@ -179,8 +179,8 @@ TEST(CudaMemory, ProcessesExhaustItTogether) {
   EXPECT_EQ(used(*sim), sim->state().models[0].idle_bytes);
 }
 
-// Killed at any moment of allocating, copying, launching: its memory and its work are gone, and the
-// others go on.
+// Killed at any moment of allocating, copying, launching: its memory and work are gone, and the
+// others continue.
 TEST(CudaMemory, AKilledProcessLeavesNothing) {
   const World world("t4");
   const auto sim = world.open();

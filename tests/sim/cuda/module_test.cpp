@@ -1,4 +1,4 @@
-// Modules, libraries, launches: what is read from PTX, and what the driver says to wrong ones.
+// Modules, libraries, launches: what is read from PTX, and the driver's errors for wrong ones.
 
 #include <elf.h>
 
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 // A fat binary with such entries: PTX for an architecture, or a cubin with one kernel. Each has a
-// kernel that is named after it: ptx75, code86.
+// kernel named after it: ptx75, code86.
 class FatBinary {
  public:
   FatBinary& ptx(unsigned architecture, const char* version = "8.0") {
@@ -216,7 +216,7 @@ class FatBinary {
 struct FatCase {
   const char* name;
   FatBinary binary;
-  const char* kernel;  // that is found; null: the load fails with `error`
+  const char* kernel;  // expected; null: the load fails with `error`
   CUresult error = CUDA_SUCCESS;
 };
 class CudaFatBinary : public testing::TestWithParam<FatCase> {};

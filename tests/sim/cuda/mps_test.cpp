@@ -1,5 +1,5 @@
-// Clients of one MPS server share its turns; whose they are is told by the simulated control
-// daemon.
+// Clients of one MPS server share its turns; the simulated control daemon says which server's they
+// are.
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-// Hands `commands` to nvidia-cuda-mps-control, or starts it with `option`. Its exit code.
+// Passes `commands` to nvidia-cuda-mps-control, or starts it with `option`. Returns its exit code.
 int control(const std::filesystem::path& folder, const char* option, const std::string& commands) {
   const std::string input = folder / "commands";
   std::ofstream(input) << commands;
@@ -35,7 +35,7 @@ int control(const std::filesystem::path& folder, const char* option, const std::
   return spawned == 0 ? sim::test::wait_for(pid) : spawned;
 }
 
-// A control daemon of the test's own, which the environment names.
+// A control daemon of the test, which the environment names.
 class Daemon {
  public:
   explicit Daemon(const std::string& commands) {
@@ -56,7 +56,7 @@ class Daemon {
   tranche::test::TempDir folder_;
 };
 
-// Programs that begin together: each has its percentage and 100 ms of work, which takes `ms`.
+// Programs that start together: each has its percentage and 100 ms of work, which takes `ms`.
 struct Client {
   const char* percentage;
   float ms;
@@ -112,7 +112,7 @@ TEST(CudaMps, ContextsOfOneClientRunAtOnce) {
   });
 }
 
-// Were they two groups, they would take turns, and each would take longer than by its percentage.
+// Two groups would take turns, and each would take longer than by its percentage.
 TEST(CudaMps, TwoProcessesOfOneServerRunAtOnceEachAtItsPercentage) {
   const VirtualWorld world("l20");
   const Daemon daemon("");

@@ -1,4 +1,4 @@
-// Events that several processes hold (cuIpcGetEventHandle): recorded in one, waited for in another.
+// Events that several processes hold (cuIpcGetEventHandle): recorded in one, awaited in another.
 
 #include <csignal>
 #include <random>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
 
-// Two ends of a conversation between processes.
+// Two ends of a connection between processes.
 struct Wire {
   Wire() { EXPECT_EQ(::pipe(ends.data()), 0); }
   void send(const CUipcEventHandle& handle = {}) const {
@@ -24,7 +24,7 @@ struct Wire {
   std::array<int, 2> ends = {};
 };
 
-// A program whose stream can be held up.
+// A program whose stream can be blocked.
 struct Peer : Program {
   Peer() : word(allocate(sizeof(std::uint32_t))), held(stream()) {
     EXPECT_EQ(cuMemsetD8_v2(word, 0, sizeof(std::uint32_t)), CUDA_SUCCESS);
@@ -86,7 +86,7 @@ TEST(CudaSharedEvent, IsWaitedForInAnotherProcess) {
     EXPECT_EQ(peer.cuEventSynchronize(event), CUDA_SUCCESS);
     EXPECT_EQ(peer.cuEventQuery(event), CUDA_SUCCESS);
     EXPECT_EQ(peer.cuStreamSynchronize(stream), CUDA_SUCCESS);
-    // Of timing it tells nothing, and it is not passed on.
+    // It reports no timing, and cannot be passed on.
     EXPECT_EQ(peer.cuEventRecord(event, stream), CUDA_SUCCESS);
     float ms = 0;
     EXPECT_EQ(peer.cuEventElapsedTime(&ms, event, event), CUDA_ERROR_INVALID_HANDLE);
@@ -124,7 +124,7 @@ TEST(CudaSharedEvent, TheLastRecordingCountsWhoeverMadeIt) {
     EXPECT_EQ(peer.cuEventQuery(twin), CUDA_ERROR_NOT_READY);
     back.send();
     there.receive();
-    // The exporter recorded it anew meanwhile, and that is over.
+    // The exporter has recorded it again meanwhile, and that is over.
     EXPECT_EQ(peer.cuEventQuery(event), CUDA_SUCCESS);
     EXPECT_EQ(peer.cuStreamQuery(peer.held), CUDA_ERROR_NOT_READY);
     peer.let_go();
@@ -270,7 +270,7 @@ TEST(CudaSharedEvent, NobodyWaitsForAnExporterThatHasGone) {
       back.send();
       EXPECT_EQ(peer.cuEventSynchronize(event), CUDA_SUCCESS);
       EXPECT_EQ(peer.cuStreamSynchronize(stream), CUDA_SUCCESS);
-      // It is there as long as anybody has it.
+      // It exists as long as anybody has it.
       EXPECT_EQ(peer.cuEventRecord(event, stream), CUDA_SUCCESS);
       EXPECT_EQ(peer.cuEventSynchronize(event), CUDA_SUCCESS);
       EXPECT_EQ(peer.cuEventDestroy_v2(event), CUDA_SUCCESS);

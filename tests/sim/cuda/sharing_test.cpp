@@ -1,4 +1,4 @@
-// Physical memory that several processes hold: it is there until the last one lets it go or dies,
+// Physical memory that several processes hold: it exists until the last one releases it or dies,
 // and counts once.
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ CUmemAllocationProp exportable() {
   return properties;
 }
 
-// One that shares: its handle and a descriptor of it.
+// A program that shares memory: its handle and a descriptor of it.
 struct Maker : Program {
   Maker() {
     const auto properties = exportable();
@@ -77,7 +77,7 @@ int receive(int socket) {
   return fd;
 }
 
-// What NVML tells of the process's memory; -1: it does not list it.
+// The process's memory by NVML; -1: it is not listed.
 std::int64_t memory_of_process(const Simulation& sim, pid_t pid) {
   for (const LiveUse& live : live_uses(sim, 0)) {
     if (live.pid == pid) return static_cast<std::int64_t>(memory_of(sim, live));
@@ -97,7 +97,7 @@ TEST(CudaSharing, AnImportInTheSameProcessKeepsTheMemory) {
     EXPECT_EQ(memory_use(*sim, 0, kNone).used, with);
     EXPECT_EQ(maker.cuMemRelease(again), CUDA_SUCCESS);
     EXPECT_EQ(memory_use(*sim, 0, kNone).used, with - kBytes);
-    // Only the descriptor holds it: whoever imports it takes the memory.
+    // Only the descriptor holds it: an importer takes the memory.
     const auto anew = import(maker, maker.fd);
     EXPECT_EQ(memory_use(*sim, 0, kNone).used, with);
     EXPECT_EQ(maker.cuMemRelease(anew), CUDA_SUCCESS);

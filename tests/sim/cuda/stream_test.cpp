@@ -55,7 +55,7 @@ TEST(CudaStream, KernelsOfAContextRunOneAfterTheOther) {
   });
 }
 
-// Blocks of one thread that so much of the GPU runs at once.
+// Blocks of one thread, as many as this part of the GPU runs at once.
 unsigned blocks_of(Program& program, CUfunction function, unsigned percent) {
   int each = 0;
   int multiprocessors = 0;
@@ -87,7 +87,7 @@ TEST(CudaStream, KernelsThatLeaveRoomOverlap) {
     const CUevent behind = launch(40, c);  // when there is room
     const CUevent second = launch(60, a);  // after the first one of its stream
     const CUevent whole = launch(100, b);  // after all of them
-    const CUevent last = launch(1, c);     // nothing runs beside that
+    const CUevent last = launch(1, c);     // nothing runs at the same time
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
     EXPECT_FLOAT_EQ(program.between(begin, first), 5);
     EXPECT_FLOAT_EQ(program.between(begin, beside), 5);
@@ -278,7 +278,7 @@ TEST(CudaStream, HostFunctionsRunInOrderAndMayNotCallCuda) {
   });
 }
 
-// Nobody waits in the driver: its own thread sees to it.
+// Nobody waits in the driver: its own thread advances time.
 TEST(CudaStream, ThingsHappenWhenNobodyWaits) {
   const World world("l20");
   in_program([] {
@@ -315,7 +315,7 @@ TEST(CudaStream, CopiesKeepTheirPlaceInTheOrder) {
     int ordinary = 11;
     words[0] = 22;
     program.spin(spin, kMs, stream);
-    // Ordinary memory is read at once, page-locked memory when the stream gets there.
+    // Ordinary memory is read at once, page-locked memory when the stream reaches the copy.
     EXPECT_EQ(program.cuMemcpyHtoDAsync_v2(device, &ordinary, 4, stream), CUDA_SUCCESS);
     EXPECT_EQ(program.cuMemcpyHtoDAsync_v2(device + 4, words, 4, stream), CUDA_SUCCESS);
     ordinary = 0;
@@ -324,7 +324,7 @@ TEST(CudaStream, CopiesKeepTheirPlaceInTheOrder) {
     std::array<int, 2> back = {};
     EXPECT_EQ(program.cuMemcpyDtoH_v2(back.data(), device, 8), CUDA_SUCCESS);
     EXPECT_EQ(back, (std::array<int, 2>{11, 33}));
-    // Into ordinary memory: over when the call returns, after all that came before.
+    // Into ordinary memory: over when the call returns, after all earlier work.
     program.spin(spin, kMs, stream);
     EXPECT_EQ(program.cuMemcpyDtoHAsync_v2(&ordinary, device + 4, 4, stream), CUDA_SUCCESS);
     EXPECT_EQ(ordinary, 33);
@@ -416,7 +416,7 @@ TEST(CudaStream, PrioritiesAreToldAndBounded) {
   });
 }
 
-// NVML tells what the contexts did.
+// NVML reports the contexts' work.
 TEST(CudaStream, WorkIsUtilisation) {
   const VirtualWorld world("l20");
   const auto sim = world.open();
@@ -432,7 +432,7 @@ TEST(CudaStream, WorkIsUtilisation) {
   });
 }
 
-// A program of threads that launch, wait and query without looking at each other.
+// Threads that launch, wait and query independently.
 TEST(CudaStream, ThreadsDoNotDisturbEachOther) {
   const VirtualWorld world("l20");
   in_program([] {

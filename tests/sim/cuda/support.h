@@ -1,7 +1,7 @@
 #pragma once
-// What the tests of the simulated CUDA driver share: a program as a stranger would write it. The
-// driver is one for each process and refuses to work after a fork, so every test runs its body in a
-// child of its own; a failed expectation there fails the test.
+// Shared by the tests of the simulated CUDA driver: a program written only against its interface. A
+// process has one driver, which refuses to work after a fork, so every test runs its body in a
+// child process; a failed expectation there fails the test.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -297,8 +297,8 @@ struct Program : Cuda {
   }
 };
 
-// Keeps the GPU busy for as many nanoseconds as its parameter says: by declaration here, by
-// spinning on a GPU.
+// Keeps the GPU busy for as many nanoseconds as its parameter: by declaration here, by spinning on
+// a GPU.
 inline constexpr const char* kSpin = R"(
 .version 7.0
 .target sm_70
@@ -320,7 +320,7 @@ again:
 }
 )";
 
-// The same; kernels that leave multiprocessors free run beside each other.
+// The same; kernels that leave multiprocessors free run at the same time.
 inline constexpr const char* kSpinOverlapping = R"(
 .version 7.0
 .target sm_70
@@ -350,7 +350,7 @@ inline constexpr const char* kSetters = R"(
 .visible .entry count_down(.param .u64 duration, .param .u64 handle, .param .u64 word) { ret; }
 )";
 
-// Runs `body` in a child process; its exit status: 0, or 1 when an expectation failed there.
+// Runs `body` in a child process. Its exit status: 0, or 1 after a failed expectation.
 inline pid_t start(const std::function<void()>& body) {
   std::fflush(nullptr);
   const pid_t pid = ::fork();
