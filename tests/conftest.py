@@ -1,4 +1,4 @@
-"""What every Python test shares: the long ones run only with --soak."""
+"""Shared by all Python tests: the long ones run only with --soak."""
 
 
 def pytest_addoption(parser):

@@ -1,5 +1,5 @@
-"""The lab's control groups: /tranche-lab/<lab>/... in every hierarchy that the machine has mounted
-(version 1: one for each controller; version 2: one). They tell which processes are the lab's."""
+"""The lab's control groups: /tranche-lab/<lab>/... in every hierarchy mounted on this machine
+(version 1: one for each controller; version 2: one). They identify the lab's processes."""
 
 import os
 import pathlib
@@ -33,7 +33,7 @@ def make(path: str) -> None:
 
 
 def _inherit(parent: pathlib.Path, own: pathlib.Path) -> None:
-    # Version 1 refuses processes in a cpuset that names no processor. In version 2 empty means all.
+    # Version 1 refuses processes in a cpuset without processors. In version 2 empty means all.
     if not own.exists() or (own.parent / "cgroup.controllers").exists():
         return
     if not own.read_text().strip():
@@ -59,7 +59,7 @@ def processes(path: str) -> set[int]:
 
 
 def kill(path: str, timeout: float = 30) -> set[int]:
-    """Kills everything in `path`; what is left after the time-out."""
+    """Kills everything in `path`; returns what is left after the time-out."""
     end = time.monotonic() + timeout
     killed: dict[int, int | None] = {}
     while left := processes(path):
@@ -77,7 +77,8 @@ def kill(path: str, timeout: float = 30) -> set[int]:
 
 
 def remove(path: str) -> list[pathlib.Path]:
-    """Removes `path` and what is below it, and the top when it is empty; what could not be removed."""
+    """Removes `path` and what is below it, and the top if empty; returns what could not be
+    removed."""
     left = []
     for top in hierarchies():
         below = top / path

@@ -79,7 +79,7 @@ def up(arguments: list[str]) -> None:
 
 
 def table(lab: Lab) -> str:
-    """The nodes; of many plain ones how many they are."""
+    """The nodes; of plain ones only their number."""
     plain = lab.settings.plain_names()
     if len(plain) <= 20:
         return lab.kubectl("get", "nodes").rstrip()

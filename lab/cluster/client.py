@@ -1,4 +1,4 @@
-"""Talks to a supervisor (supervisor.py): start, signal and run programs in its place."""
+"""Talks to a supervisor (supervisor.py): starts, signals and runs programs in its namespaces."""
 
 import json
 import signal
@@ -100,7 +100,7 @@ class Client:
         return True
 
     def stop(self, name: str, timeout: float = 20) -> None:
-        """SIGTERM, and SIGKILL when that does not end it."""
+        """SIGTERM, and SIGKILL if that does not end it."""
         if name not in self.programs():
             return
         self.ask({"op": "stop", "name": name})
@@ -111,6 +111,7 @@ class Client:
             raise LabError(f"{self.what}: {name} does not end, even when killed")
 
     def end(self, name: str) -> None:
-        """Stops what was no part of the lab: nothing is missing without it, so the status names it no more."""
+        """Stops what was no part of the lab: nothing is missing without it, so the status no longer
+        lists it."""
         self.stop(name)
         self.ask({"op": "forget", "name": name})

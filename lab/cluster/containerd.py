@@ -1,5 +1,5 @@
-"""containerd on a node of the lab: its configuration, and the specification that containers start from
-where the device plugin's CDI files, and nothing of NVIDIA's, give them their GPU."""
+"""containerd on a node of the lab: its configuration, and the specification that containers start
+from if they get their GPU by the device plugin's CDI files and nothing of NVIDIA's."""
 
 import json
 
@@ -12,7 +12,8 @@ WRAPPER = "/opt/tranche/bin/tranche-lab-runtime"
 # Where the simulated machine is, on the node and in its containers (lab/runtime/driver.h).
 MACHINE_FOLDER = "/run/tranche-sim"
 TREE_FOLDER = "/run/tranche-lab/machine"
-# Where the links of /sys/bus/pci/devices lead: nothing can be added to the kernel's own /sys/devices.
+# Target of the links in /sys/bus/pci/devices: nothing can be added to the kernel's own
+# /sys/devices.
 PCI_FOLDER = f"{MACHINE_FOLDER}/devices"
 
 
@@ -63,8 +64,9 @@ def _runtime(name: str, binary: str, base_spec: str) -> list[str]:
 
 
 def with_kernel(spec: str, pci: bool) -> str:
-    """containerd's default specification plus what a kernel with the driver shows in every container:
-    here the machine's state, /proc/driver and /proc/devices, and, where this machine has such a folder, PCI devices."""
+    """containerd's default specification, plus what a kernel with the driver shows in every
+    container: here the machine's state, /proc/driver and /proc/devices, and, if this machine has
+    such a folder, PCI devices."""
     made = json.loads(spec)
     made["process"]["env"] = [
         *made["process"].get("env", []),

@@ -1,6 +1,6 @@
-"""etcd, kube-apiserver, kube-controller-manager and kube-scheduler of one lab: how each is started and
-when it is ready. All of them run in the lab's own network; the API server serves on 443 of every
-address there, the first one of the services' range among them, so that Pods find it at the usual place
+"""etcd, kube-apiserver, kube-controller-manager and kube-scheduler of one lab: how each is started
+and when it is ready. All run in the lab's own network; the API server serves on 443 of every
+address there, also the first one of the services' range, so that Pods find it at the usual place
 without kube-proxy."""
 
 import pathlib
@@ -109,7 +109,7 @@ class ControlPlane:
             "--secure-port=443",
             f"--advertise-address={s.GATEWAY}",
             "--endpoint-reconciler-type=none",
-            # Nobody plays kube-proxy: it calls webhooks by their Pods' addresses.
+            # Without kube-proxy, webhooks are called by their Pods' addresses.
             "--enable-aggregator-routing=true",
             f"--service-cluster-ip-range={s.SERVICE_NETWORK}",
             "--authorization-mode=Node,RBAC",

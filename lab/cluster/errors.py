@@ -11,4 +11,4 @@ class LabError(Exception):
 
 
 class Unreachable(LabError):
-    """The API server did not answer: it may later."""
+    """The API server did not answer, but may later."""

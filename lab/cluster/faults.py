@@ -2,7 +2,7 @@
 
 import argparse
 
-# fault: (what VALUE is; empty: it takes none, does it concern one GPU, what happens)
+# fault: (what VALUE is; empty: none, whether it concerns one GPU, what happens)
 _FAULTS = {
     "xid": ("N", True, "the driver reports XID N of the GPU"),
     "lost": ("", True, "the GPU falls off the bus: XID 79, and every call about it fails"),
@@ -31,7 +31,7 @@ def parser(base: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 
 def parse(base: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """What was typed, as far as it makes sense; else the usage and exit code 2."""
+    """The parsed command line; if it is wrong, the usage and exit code 2."""
     made = parser(base)
     options = made.parse_args(arguments)
     value, of_gpu, _ = _FAULTS[options.fault]

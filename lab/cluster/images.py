@@ -28,7 +28,7 @@ _TOOLS = (
     *("touch", "tr", "true", "uname", "wc", "ps", "kill", "ldd", "getconf"),
 )
 _C_LIBRARY = ("libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2")
-# Programs of published test images, as far as simulated GPUs can play them.
+# Programs of published test images, as far as simulated GPUs can stand in for them.
 _DEVICE_QUERY = """#!/bin/bash
 # Stands in for CUDA's deviceQuery: what NVML tells of the GPUs this container sees.
 set -e
@@ -108,8 +108,9 @@ def write_glibc(path: pathlib.Path, tags: list[str], build: pathlib.Path) -> Non
     files["/usr/sbin"] = archive.Directory()
     for name, text in _STAND_INS.items():
         files[name] = archive.Content(text.encode(), 0o755)
-    # An id of its own for each set of names. Of an id that kubelet pulled it takes no other name for present (its
-    # record of pulled images): lab-glibc, which no registry has, was pulled in vain once one of the others was.
+    # A separate id for each set of names. Kubelet does not accept another name for an id that it
+    # pulled (its record of pulled images), so it would try to pull lab-glibc, which no registry
+    # has.
     labels = {"tranche.dev/lab-names": " ".join(tags)}
     archive.write_archive(path, tags=tags, files=files, cmd=["/bin/bash"], env=_PATH, labels=labels)
 
@@ -136,7 +137,8 @@ def libraries_of(programs: list[str]) -> dict[str, str]:
 
 
 def _rest_of_c_library(libraries: dict[str, str]) -> dict[str, str]:
-    """Its parts that lie beside libc.so.6: programs from elsewhere, the driver's among them, want them."""
+    """The other parts of the C library next to libc.so.6, which programs from elsewhere, like the
+    driver's, need."""
     [libc] = [place for place in libraries if place.endswith("/libc.so.6")]
     places = [f"{libc.rpartition('/')[0]}/{name}" for name in _C_LIBRARY]
     return {place: place for place in places if pathlib.Path(place).exists()}

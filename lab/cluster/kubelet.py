@@ -27,13 +27,13 @@ def config(this: NodeSettings, settings: Settings) -> dict:
         "makeIPTablesUtilChains": False,
         "oomScoreAdj": 0,
         "resolvConf": "",
-        # Nobody answers there, and a name is not found at once; without it every Pod gets a warning.
+        # Nobody answers there, so names fail slowly; without it every Pod gets a warning.
         "clusterDNS": ["10.96.0.10"],
         "clusterDomain": "cluster.local",
         # The machine is small, and its disk is not the lab's.
         "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%"},
         "imageGCHighThresholdPercent": 100,
-        # A crashing container comes back after a second: tests of faults do not wait for minutes.
+        # A crashing container restarts after a second, so tests of faults do not wait for minutes.
         "featureGates": {"KubeletCrashLoopBackOffMax": True, **settings.gates_of("kubelet")},
         "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
     }

@@ -28,9 +28,9 @@ from .settings import Settings
 
 _SOCKET_LIMIT = 107
 _OBJECTS = pathlib.Path(__file__).with_name("objects.yaml")
-# kubectl's words for an API server that is away, or too busy.
+# kubectl's messages about an API server that is away, or too busy.
 _AWAY = ("Unable to connect to the server", "TLS handshake timeout", "connection refused", "unexpected EOF")
-# What node feature discovery would say of a node with an NVIDIA device.
+# node feature discovery's label for a node with an NVIDIA device.
 GPU_LABEL = "feature.node.kubernetes.io/pci-10de.present=true"
 
 
@@ -53,8 +53,8 @@ class Lab:
 
     @classmethod
     def up(cls, name: str = "dev", nodes: list[str] = ("l20",), *, folder=None, say=None, **options) -> "Lab":
-        """A new lab with every node Ready. `options`: fields of Settings. A lab that does not come up is
-        taken down again, unless TRANCHE_LAB_KEEP is set."""
+        """A new lab with every node Ready. `options`: fields of Settings. If it does not come up it
+        is taken down again, unless TRANCHE_LAB_KEEP is set."""
         paths.check_machine()
         settings = Settings(
             name=name,
@@ -116,7 +116,7 @@ class Lab:
         self._finish()
 
     def _start_supervisor(self) -> int:
-        """The lab's place; the port outside that the relay will serve."""
+        """Starts the lab's namespaces; returns the outside port of the relay."""
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
@@ -224,8 +224,8 @@ class Lab:
         return self.kubectl("apply", "-f", "-", text=text)
 
     def wait(self, condition, what: str, timeout: float = 60):
-        """The first true value of condition(); a LabError with `what` after the time-out. An API server
-        that does not answer is waited for."""
+        """The first true value of condition(); a LabError with `what` after the time-out. Also
+        waits for an API server that does not answer."""
         return _wait(condition, timeout, what)
 
     def wait_nodes(self, timeout: float = 180) -> None:
@@ -286,7 +286,7 @@ class Lab:
         return self.kubectl("exec", "-n", namespace, pod, "--", *argv, check=check)
 
     def load_images(self, manifest: str) -> list[str]:
-        """The lab's registry has lab-glibc under every image name of the manifest. The names."""
+        """Registers lab-glibc under every image name of the manifest. Returns the names."""
         names = images.names_in(manifest)
         if not names:
             raise LabError("the manifest names no image")

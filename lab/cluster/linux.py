@@ -66,8 +66,8 @@ def pivot_root(new_root: str, put_old: str) -> None:
 
 
 def start_time(pid: int, zombie: bool = False) -> int | None:
-    """When the process began, in clock ticks since boot: with the pid it names one process for ever.
-    None when it has ended; one that only waits to be collected counts as ended, unless `zombie`."""
+    """When the process began, in clock ticks since boot: identifies one process for ever, together
+    with the pid. None when it has ended; unreaped ones count as ended, unless `zombie`."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rsplit(")", 1)[1].split()
@@ -77,7 +77,7 @@ def start_time(pid: int, zombie: bool = False) -> int | None:
 
 
 def wait_collected(processes: dict[int, int | None], timeout: float = 5) -> None:
-    """Until whoever inherited these dead processes (by pid: start time) has collected them."""
+    """Waits until the new parent of these dead processes (by pid: start time) has reaped them."""
     end = time.monotonic() + timeout
     for pid, started in processes.items():
         while started is not None and start_time(pid, zombie=True) == started and time.monotonic() < end:

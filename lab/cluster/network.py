@@ -1,6 +1,6 @@
-"""The lab's network, in its own namespace: one bridge that every node hangs on, a range of addresses
-for each node's Pods behind it, and the service address of the API server. Nothing is translated, so
-that everyone sees everyone's own address."""
+"""The lab's network, in its own namespace: one bridge with all nodes, a range of addresses for each
+node's Pods behind it, and the service address of the API server. Without address translation, so
+everyone sees everyone's own address."""
 
 from . import settings as s
 from .client import Client
@@ -31,8 +31,8 @@ def connect_node(lab: Client, node: Client, pid: int, this: NodeSettings, settin
     port = f"node{this.number}"
     _shell(
         lab,
-        # The kernel takes a network namespace apart some time after its last process: what a node had
-        # before a reboot may still be there.
+        # The kernel dismantles a network namespace some time after its last process, so a node's
+        # interfaces from before a reboot may still be there.
         f"ip link del {port} 2>/dev/null || true",
         f"ip link add {port} type veth peer name eth0 netns {pid}",
         f"ip link set {port} master {BRIDGE} up",

@@ -1,5 +1,5 @@
-"""One real node of a lab: a place of its own with containerd and kubelet in it, and a simulated
-machine. What a test does to a node is here: restart a part, reboot, run a program on it."""
+"""One real node of a lab: separate namespaces with containerd and kubelet, and a simulated machine.
+Has what tests do to a node: restart a part, reboot, run a program on it."""
 
 import json
 import pathlib
@@ -37,7 +37,7 @@ class Node:
     # Life.
 
     def prepare(self, control_plane: ControlPlane) -> None:
-        """What lies on the node's disk before its first boot."""
+        """Prepares the node's disk before its first boot."""
         self.folder.mkdir(parents=True)
         pki = control_plane.pki
         user = f"kubelet-{self.name}"
@@ -124,7 +124,8 @@ mount --bind {tree}/proc/devices /proc/devices
         self._show_numa_nodes()
 
     def refresh_devices(self) -> None:
-        """Device nodes and /proc after a change of MIG instances, as the driver does by itself."""
+        """Renews device nodes and /proc after a change of MIG instances, as the driver does by
+        itself."""
         tree = containerd.TREE_FOLDER
         script = f"""
 rm -rf {tree}/dev/nvidia-caps /dev/nvidia-caps
@@ -169,7 +170,7 @@ cp -a {tree}/dev/. /dev/
         return "200 OK" in self.run("bash", "-c", _HEALTH, check=False).out
 
     def restart_kubelet(self) -> None:
-        """Comes back when kubelet says that it is healthy."""
+        """Returns when kubelet reports that it is healthy."""
         self.client.stop("kubelet")
         self.start_kubelet()
         end = time.monotonic() + 60
@@ -179,7 +180,7 @@ cp -a {tree}/dev/. /dev/
             time.sleep(0.1)
 
     def restart_containerd(self) -> None:
-        """The containers live on: each is held by its shim."""
+        """The containers continue: each is held by its shim."""
         self.client.stop("containerd")
         self.start_containerd()
 
@@ -207,7 +208,7 @@ cp -a {tree}/dev/. /dev/
         return self.try_sim(*arguments, check=True).out
 
     def try_sim(self, *arguments: object, check: bool = False) -> Done:
-        """The same; without check, what it refuses is in the answer."""
+        """The same; without check, a refusal is in the answer."""
         done = self.run("/opt/tranche/bin/tranche-sim", *arguments, check=check)
         if arguments[0] in ("mig", "reset"):
             self.refresh_devices()
@@ -232,7 +233,7 @@ cp -a {tree}/dev/. /dev/
         return (self.disk / _LOGS.lstrip("/") / f"{program}.log").read_text(errors="replace")
 
     def load_image(self, archive: pathlib.Path) -> None:
-        """A docker archive of this machine's."""
+        """Imports a docker archive of this machine."""
         target = self.disk / "tmp" / f"import-{archive.name}"
         target.write_bytes(archive.read_bytes())
         try:

@@ -1,12 +1,12 @@
 """The file system of one node, made in its own mount namespace; then the node's supervisor.
 
-The node's root is a folder of the lab (its disk, kept over a reboot). /usr is the machine's, under an
-overlay that takes the node's writes, so that the simulated driver is installed as a real one is; /etc,
+The node's root is a folder of the lab (its disk, kept over a reboot). /usr is the machine's, under
+an overlay for the node's writes, so that the simulated driver is installed like a real one; /etc,
 /var and the rest are the node's own; /run, /dev, /proc and /sys are fresh at every boot. Nothing of
-the machine outside /usr is seen, and nothing of it can be changed. All mounts end with the node's
+the machine outside /usr is visible, and none of it can be changed. All mounts end with the node's
 last process.
 
-Run as the first process of its namespaces: python3 -m lab.cluster.node_root FILE (what NodeRoot holds,
+Run as the first process of its namespaces: python3 -m lab.cluster.node_root FILE (NodeRoot's fields
 as JSON).
 """
 
@@ -42,7 +42,7 @@ _NODES = {
     "kmsg": (1, 11),
     "tty": (5, 0),
 }
-# kubelet sets these, and they are the whole machine's: it is shown that they are as it wants them.
+# kubelet sets these, which apply to the whole machine: it is shown the values that it wants.
 _KERNEL_SETTINGS = {
     "vm/overcommit_memory": "1",
     "vm/panic_on_oom": "0",
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def make_disk(root: pathlib.Path, name: str) -> None:
-    """Everything that is on disk; what is there stays."""
+    """Everything on disk; existing files stay."""
     for folder in _FOLDERS:
         (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "tmp").chmod(0o1777)
@@ -104,7 +104,7 @@ def make_disk(root: pathlib.Path, name: str) -> None:
 
 def mount_all(root: pathlib.Path, options: NodeRoot) -> None:
     linux.bind(str(root), str(root))
-    # A lab may lie where programs and devices are forbidden (/run of many machines).
+    # A lab may be in a place where programs and devices are forbidden (/run of many machines).
     linux.mount("none", str(root), flags=linux.MS_BIND | linux.MS_REMOUNT)
     layers = pathlib.Path(options.folder) / "usr"
     for name in ("upper", "work"):
@@ -165,7 +165,8 @@ def enter(root: pathlib.Path) -> None:
     linux.pivot_root(".", ".old")
     linux.unmount("/.old")
     os.chdir("/")
-    # Volumes with mount propagation, and containerd, want a shared tree; it is shared with nobody else.
+    # Volumes with mount propagation, and containerd, need a shared tree; it is shared with nobody
+    # else.
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SHARED)
 
 

@@ -1,6 +1,6 @@
-"""The NUMA nodes of a simulated machine as kubelet finds them: a stand-in of /sys/devices/system/node, so
-that the topology manager has to choose between them. This machine's processors and memory are dealt
-out evenly; a node may be left without a processor."""
+"""The NUMA nodes of a simulated machine for kubelet: a stand-in of /sys/devices/system/node, so
+that the topology manager has to choose between them. This machine's processors and memory are
+divided evenly; a node may have no processor."""
 
 import os
 import pathlib

@@ -10,7 +10,7 @@ from .errors import LabError
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MACHINES = ROOT / "sim" / "machines"
 BUILDER = ROOT / "lab" / "build" / "build"
-# From Debian (tools/setup.sh lab), each with a program that tells that it is there.
+# From Debian (tools/setup.sh lab), each with a program that shows that it is installed.
 _NEEDED = {
     "runc": "runc",
     "containernetworking-plugins": "/usr/lib/cni/bridge",
@@ -21,7 +21,7 @@ _NEEDED = {
 
 
 _BUILT = ("bin/tranche", "bin/tranche-sim", "bin/tranche-load", "bin/tranche-lab-runtime")
-# Those that map the simulated machine's state, and the file that says how it is laid out. One that was built
+# Programs that map the simulated machine's state, and the file with its layout. A program built
 # before a change of it refuses the state of the others, and every container ends at its start.
 _STATE = ROOT / "sim" / "state" / "state.h"
 _USE_STATE = (
@@ -50,8 +50,8 @@ def build_folder() -> pathlib.Path:
 
 
 def programs_folder() -> pathlib.Path:
-    """The Kubernetes programs, which must have been built: in TRANCHE_LAB_PROGRAMS, else where lab/build/build
-    puts them."""
+    """The Kubernetes programs, which must have been built: in TRANCHE_LAB_PROGRAMS, else where
+    lab/build/build puts them."""
     named = os.environ.get("TRANCHE_LAB_PROGRAMS")
     folder = pathlib.Path(named).absolute() if named else _built_programs()
     names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")

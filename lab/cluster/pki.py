@@ -1,13 +1,12 @@
 """Keys and certificates of one lab, made by openssl: a certificate authority, one certificate for
-everybody who talks to the API server, and the key of service account tokens."""
+every client of the API server, and the key of service account tokens."""
 
 import pathlib
 import subprocess
 
 from .errors import LabError
 
-# No extensions but those that are asked for: the machine's own openssl.cnf makes every certificate
-# an authority.
+# Only requested extensions: the machine's own openssl.cnf makes every certificate an authority.
 _CONFIG = "[req]\ndistinguished_name = dn\nprompt = no\n[dn]\n"
 _DAYS = "3650"
 
@@ -39,7 +38,7 @@ class Pki:
             *("-addext", "subjectKeyIdentifier=hash"),
         ]
         self._request("ca", "/CN=tranche-lab", extensions)
-        # In SEC 1's form: kube-apiserver reads no other of elliptic curve keys here.
+        # In SEC 1's form, the only one of elliptic curve keys that kube-apiserver reads here.
         self._openssl(
             *("ecparam", "-genkey", "-name", "prime256v1", "-noout"),
             *("-out", self.service_account_key),

@@ -1,5 +1,5 @@
-"""Plain nodes: kwok's. They are node objects that kwok keeps Ready, and Pods on them are only said to
-run; they make a cluster as large as a scheduler's message wants it, for next to nothing."""
+"""Plain nodes: kwok's. Node objects that kwok keeps Ready; Pods on them are only marked as running.
+They make a cluster as large as a scheduler's message needs it, for next to nothing."""
 
 import pathlib
 

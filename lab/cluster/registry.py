@@ -1,8 +1,9 @@
-"""The registry of a lab. Its nodes' containerd asks it for every image, whatever registry the image's
-name begins with, so published manifests run as they stand, `imagePullPolicy: Always` too. What is only
-imported on a node (lab/load-image FILE.tar) is not in it, as it would not be in yours.
+"""The registry of a lab. Its nodes' containerd asks it for every image, whatever registry the
+image's name begins with, so published manifests run unchanged, `imagePullPolicy: Always` too. What
+is only imported on a node (lab/load-image FILE.tar) is not in it, as it would not be in yours.
 
-It serves what containerd pulls with (OCI distribution: manifests and blobs, reading only), from a folder:
+It serves what containerd needs to pull (OCI distribution: manifests and blobs, read-only), from a
+folder:
 
     blobs/sha256/DIGEST       layers, image configurations and manifests
     names/NAME                the digest of the manifest of an image; a slash in NAME is written %2F
@@ -31,12 +32,12 @@ _LAYER = "application/vnd.oci.image.layer.v1.tar"
 
 
 def hosts(address: str) -> str:
-    """containerd's file that sends it to the registry at this address."""
+    """containerd's file that redirects it to the registry at this address."""
     return f'[host."http://{address}:{PORT}"]\n  capabilities = ["pull", "resolve"]\n'
 
 
 def full_name(name: str) -> str:
-    """An image's name with the registry that is meant where it names none: docker.io/library/NAME."""
+    """An image's name with its registry, docker.io/library/NAME by default."""
     first, slash, _ = name.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
         return name
@@ -44,7 +45,7 @@ def full_name(name: str) -> str:
 
 
 def add(folder: pathlib.Path, archive: pathlib.Path, names: list[str]) -> None:
-    """The image of a docker archive (deploy/image/archive.py), under these names with tags."""
+    """Adds the image of a docker archive (deploy/image/archive.py) under these names with tags."""
     with tarfile.open(archive) as tar:
         try:
             [image] = json.load(tar.extractfile("manifest.json"))
@@ -121,7 +122,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._send(200, kind, size, chunks, digest)
 
     def _find(self, path: str, registry: str) -> tuple[str, str] | None:
-        """The digest and media type of what a path names; None: there is none."""
+        """The digest and media type of what a path names; None: nothing."""
         for word, kind in (("/manifests/", _MANIFEST), ("/blobs/", "application/octet-stream")):
             repository, slash, reference = path.removeprefix("/v2/").rpartition(word)
             if slash:

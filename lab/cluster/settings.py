@@ -1,5 +1,5 @@
-"""What a lab is asked to be, checked once; kept in lab.json in its folder, from which every other
-command knows it."""
+"""The requested properties of a lab, checked once; kept in lab.json in its folder, where every
+other command reads them."""
 
 import ipaddress
 import json
@@ -49,7 +49,7 @@ class Settings:
     topology_manager: str = "none"
     cpu_manager: str = "none"
     pod_network: str = "10.244.0.0/16"
-    # Feature gates, of everything of Kubernetes; "kube-scheduler:NAME" is of that program alone.
+    # Feature gates for all of Kubernetes; "kube-scheduler:NAME" is for that program only.
     gates: dict[str, bool] = field(default_factory=dict)
     node_status: str = ""  # kubelet's nodeStatusUpdateFrequency; empty: kubelet's own
     programs: str = ""
@@ -60,7 +60,7 @@ class Settings:
         return f"tranche-lab/{self.name}"
 
     def gates_of(self, program: str) -> dict[str, bool]:
-        """Its own win."""
+        """A program's own gates take precedence."""
         ours = {name: on for name, on in self.gates.items() if ":" not in name}
         own = {name: on for name, on in self.gates.items() if name.startswith(f"{program}:")}
         return {**ours, **{name.partition(":")[2]: on for name, on in own.items()}}
@@ -74,7 +74,7 @@ class Settings:
 
 
 def parse_nodes(words: list[str]) -> list[NodeSettings]:
-    """`MACHINE` or `MACHINE=NAME`; a machine without a name gives its own, numbered from the second on.
+    """`MACHINE` or `MACHINE=NAME`; without a name it is the machine's, numbered from the second on.
     `none` as MACHINE is a real node without a GPU."""
     nodes: list[NodeSettings] = []
     for word in words:
@@ -89,7 +89,7 @@ def parse_nodes(words: list[str]) -> list[NodeSettings]:
 
 
 def parse_gates(text: str) -> dict[str, bool]:
-    """`NAME=true,kubelet:OTHER=false`. Whether Kubernetes knows them, it says itself."""
+    """`NAME=true,kubelet:OTHER=false`. Kubernetes itself checks that it knows them."""
     gates: dict[str, bool] = {}
     for word in filter(None, text.split(",")):
         name, _, value = word.partition("=")

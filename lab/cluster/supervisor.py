@@ -37,7 +37,7 @@ MAX_REQUEST = 64 << 20
 
 
 class Running:
-    """A one-off command: who asked, where its output goes, when its time is up."""
+    """A one-off command: its client, its output, its deadline."""
 
     def __init__(self, connection, out, err, deadline):
         self.connection = connection
@@ -240,8 +240,8 @@ class Supervisor:
 
 
 def spawn(argv, *, env, out, err, stdin=None, cwd="/", unshare=(), keep=()) -> int:
-    """Starts argv in a session of its own; with `unshare`, as the first process of namespaces of its
-    own. `keep`: descriptors it inherits. The pid as seen from here."""
+    """Starts argv in a new session; with `unshare`, as the first process of new namespaces. `keep`:
+    descriptors it inherits. Returns the pid as seen from here."""
     flags = 0
     for name in unshare:
         flags |= _UNSHARE[name]

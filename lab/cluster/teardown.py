@@ -1,8 +1,8 @@
-"""Takes a lab away, however it was left: killed, half built, or with its record gone. What is the lab's
-is known by its folder and by its control groups, never by a program's name.
+"""Removes a lab, however it was left: killed, half built, or without its record. What belongs to it
+is known by its folder and its control groups, never by a program's name.
 
-Namespaces, mounts and interfaces of a lab exist only as long as its processes do, so nothing is left
-of them once those are dead; control groups and files are removed here.
+Namespaces, mounts and interfaces of a lab exist only as long as its processes, so they are gone
+once those are dead; control groups and files are removed here.
 """
 
 import os
@@ -38,7 +38,7 @@ def exists(name: str, folder: pathlib.Path) -> bool:
 
 
 def _kill_supervisor(folder: pathlib.Path) -> None:
-    """With it goes everything in its process namespace. By pid and start time, as recorded."""
+    """Everything in its process namespace ends with it. By pid and start time, as recorded."""
     try:
         _, stored = s.load(folder)
         pid, started = stored["pid"], stored["started"]
@@ -57,7 +57,7 @@ def _kill_supervisor(folder: pathlib.Path) -> None:
 
 
 def remove_folder(folder: pathlib.Path) -> None:
-    """Only what lab/up made: a folder that is no lab's is not touched."""
+    """Only what lab/up made: a folder that belongs to no lab is left alone."""
     if not folder.exists():
         return
     if not (folder / s.FILE).exists():
@@ -79,7 +79,7 @@ def remove_folder(folder: pathlib.Path) -> None:
 
 
 def _mounts_below(folder: pathlib.Path) -> list[str]:
-    """There are none unless somebody made one; removing files through it would be a disaster."""
+    """Normally none; removing files through one would be a disaster."""
     prefix = f"{folder.resolve()}/"
     with open("/proc/self/mountinfo") as file:
         points = [line.split()[4].encode().decode("unicode_escape") for line in file]

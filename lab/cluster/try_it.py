@@ -1,5 +1,5 @@
-"""What `make lab` does once everything is built: one node with an L20, the chart installed, its GPU shared
-among four Pods, and a table of what the node offers."""
+"""The last part of `make lab`, once everything is built: one node with an L20, the chart installed,
+its GPU shared among four Pods, and a table of what the node offers."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ RESOURCE = "nvidia.com/gpu"
 
 
 def shared_lab(name: str, say) -> Lab:
-    """The lab of that name, a new one where there is none, with the chart installed."""
+    """The lab of that name, made if needed, with the chart installed."""
     lab = _find(name)
     if lab is None:
         lab = Lab.up(name, ["l20"], say=say)

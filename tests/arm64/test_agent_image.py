@@ -18,7 +18,7 @@ LOADER = "usr/lib/ld-linux-aarch64.so.1"
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
-    """A folder with what the image holds, its configuration and its bill of materials."""
+    """A folder with the image's content, its configuration and its bill of materials."""
     folder = tmp_path_factory.mktemp("image")
     out = folder / "tranche.tar"
     command = [ROOT / "deploy/image/build", "--platform", "linux/arm64", "--output", out]
@@ -88,7 +88,8 @@ def test_all_of_it_is_of_the_tree(image):
 def emulated(
     root: pathlib.Path, program: str, *arguments: str, text: str = ""
 ) -> subprocess.CompletedProcess:
-    """Files are looked for in the image first; for this machine's the program is of the wrong architecture."""
+    """Files are looked for in the image first; the program does not fit this machine's
+    architecture."""
     command = ["qemu-aarch64-static", "-L", root, root / program, *arguments]
     return subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
 
@@ -111,7 +112,7 @@ def test_it_takes_the_part_of_nvidias_by_its_name(image):
 
 @pytest.mark.parametrize("library", ["libcurl.so.4", "libssl.so.3"])
 def test_what_it_loads_by_name_finds_what_it_needs(image, library):
-    """The image's own loader tells."""
+    """The image's own loader resolves it."""
     done = emulated(image[0], LOADER, "--list", f"/{LIBRARIES}/{library}")
     assert done.returncode == 0 and "not found" not in done.stdout, done.stdout + done.stderr
     for path in re.findall(r"=> (/\S+) \(0x", done.stdout):

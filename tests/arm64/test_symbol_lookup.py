@@ -11,7 +11,7 @@ LIBRARY = ROOT / "build" / "arm64" / "lib" / "libtranche-limit.so"
 COMPILER = "aarch64-linux-gnu-gcc-12"
 EMULATOR = ["qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu"]
 
-# A driver of four functions: what the lookups may give out in its place, and what not.
+# A driver of four functions: which ones the lookups may give out in its place.
 DRIVER = """
 #include <string.h>
 static int memory;

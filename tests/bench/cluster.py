@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How soon a node follows its label and its ConfigMap, on a lab that runs: label or map changed ->
+"""How soon a node follows its label and its ConfigMap, on a running lab: label or map changed ->
 new device list at kubelet (the agent's log line, written when the list goes out) -> new allocatable
 in the Node object (watched). And the agent's memory on a cluster.
 
-    lab/up --node l20 --node-status 1s        (or kubelet's own beat: leave --node-status out)
+    lab/up --node l20 --node-status 1s        (or kubelet's own interval: leave --node-status out)
     tests/bench/cluster.py [--name NAME] [--changes 20]
 
 Hardware is simulated; kubelet, scheduler, API server and agent are real."""

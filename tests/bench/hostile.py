@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What programs have that work against their share of the GPU's time, beside a neighbour that does not: the
-limiter, a real arbiter with NVML, and a simulated GPU in wall-clock time. As root.
+"""The GPU time of programs that work against their share, next to an honest neighbour: the limiter,
+a real arbiter with NVML, and a simulated GPU in wall-clock time. As root.
 
     build/venv/bin/python tests/bench/hostile.py [spent silent flood ...]
 """

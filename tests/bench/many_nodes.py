@@ -108,7 +108,7 @@ def fill(api: Api, lab: Lab, nodes: list, pods: int) -> None:
 
 
 def make_policy(api: Api, lab: Lab) -> None:
-    # The template has no values in it but the chart's labels.
+    # Its only template values are the chart's labels.
     definition = yaml.safe_load(re.sub(r"\{\{.*?\}\}", "", CRD.read_text(), flags=re.S))
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     api.request("POST", definitions, definition)

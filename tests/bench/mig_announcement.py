@@ -24,7 +24,7 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRANCHE = ROOT / "build" / "bin" / "tranche"
 CHANGE, DRAIN = "tranche.dev/mig-change", "tranche.dev/mig-drain"
-# As large as Pods of a Deployment are, with what the API server notes beside them.
+# As large as Pods of a Deployment are, including what the API server adds.
 FIELDS = {"manager": "kubelet", "operation": "Update", "fieldsV1": {f"f:{i}": {} for i in range(200)}}
 
 
@@ -123,7 +123,7 @@ def handler(cluster: Cluster):
             query = {key: values[0] for key, values in urllib.parse.parse_qs(url.query).items()}
             if "watch" in query:
                 return self.watch()
-            # Pods without a node: there are none.
+            # There are no Pods without a node.
             if query.get("fieldSelector", "").startswith("spec.nodeName=,"):
                 return self.say({"metadata": {"resourceVersion": "9"}, "items": []})
             if "labelSelector" in query:

@@ -35,7 +35,7 @@ QUARTER = share("20Gi", 25)
 
 
 def dress(api: Api, node: str, like: list[dict]) -> None:
-    """The node gets eight GPUs, by both ways."""
+    """Gives the node eight GPUs, by both ways."""
     amounts = {"cpu": "128", "memory": "1Ti", "pods": "110", "nvidia.com/gpu": "8"}
     api.patch(f"/api/v1/nodes/{node}/status", {"status": {"capacity": amounts, "allocatable": amounts}})
     for number, spec in enumerate(like):
@@ -47,7 +47,7 @@ def dress(api: Api, node: str, like: list[dict]) -> None:
 
 
 def on_plain_nodes(text: str) -> dict:
-    """Past the node that is real, and without what kubelet alone needs."""
+    """Keeps it off the real node, and without what only kubelet needs."""
     made = json.loads(text)
     made["spec"]["nodeSelector"] = {"type": "kwok"}
     return made

@@ -38,7 +38,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def running_server(folder: pathlib.Path, *more: str):
-    """An ApiServer until the end of the block, or a skip that says why there is none."""
+    """An ApiServer until the end of the block, or a skip with the reason."""
     programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
     if None in programs:
         pytest.skip("no API server: lab/build/build makes one")
@@ -55,7 +55,7 @@ class ApiServer:
         self._folder = folder
         self._processes = []
         self._port = free_port()
-        # Its certificate is its own and new; nothing secret passes.
+        # Its certificate is new and its own; no secrets are sent.
         self._tls = ssl._create_unverified_context()
         self._kinds = {}
         store, peer = free_port(), free_port()
@@ -104,7 +104,7 @@ class ApiServer:
 
     @contextlib.contextmanager
     def frozen_store(self):
-        """Meanwhile etcd answers nothing."""
+        """etcd answers nothing meanwhile."""
         etcd = self._processes[0]
         etcd.send_signal(signal.SIGSTOP)
         try:
@@ -113,7 +113,7 @@ class ApiServer:
             etcd.send_signal(signal.SIGCONT)
 
     def kubeconfig(self, token: str = ADMIN) -> pathlib.Path:
-        """For programs that speak to it as its administrator, or with the token of somebody else."""
+        """For programs that use it as administrator, or with another token."""
         cluster = {"server": f"https://127.0.0.1:{self._port}", "insecure-skip-tls-verify": True}
         config = {
             "apiVersion": "v1",
@@ -124,7 +124,7 @@ class ApiServer:
             "current-context": "test",
         }
         file = self._folder / ("kubeconfig" if token == ADMIN else f"kubeconfig-{hash(token):x}")
-        # In one piece: a program may be reading what an earlier call wrote.
+        # Atomically: a program may be reading what an earlier call wrote.
         whole = file.with_name(f"{file.name}.new")
         whole.write_text(json.dumps(config))
         return whole.replace(file)
@@ -175,7 +175,7 @@ class ApiServer:
         return f"{base}{within}/{plural}/{item['metadata']['name']}"
 
     def apply(self, item: dict, dry_run=False) -> dict:
-        """Server-side apply; an unknown or doubled field is an error."""
+        """Server-side apply; an unknown or duplicate field is an error."""
         query = "?fieldManager=test&force=true&fieldValidation=Strict" + ("&dryRun=All" if dry_run else "")
         return self.request("PATCH", self.path(item) + query, item, kind="application/apply-patch+yaml")
 

@@ -20,7 +20,8 @@ def helm(tmp_path):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """A real API server with the namespaces that the tests install into, or a skip that says why not."""
+    """A real API server with the namespaces that the tests install into, or a skip with the
+    reason."""
     with running_server(tmp_path_factory.mktemp("server")) as server:
         for name in ("tranche", "gpu-operator"):
             server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

@@ -1,4 +1,5 @@
-"""The chart's policy for fractions, installed on a real API server, and what it made of an object."""
+"""The chart's policy for fractions, installed on a real API server, and its result for an
+object."""
 
 import contextlib
 
@@ -23,7 +24,7 @@ def values(**more) -> dict:
 
 @contextlib.contextmanager
 def installed(server, folder):
-    """The menu of the defaults in namespace `shop`, all sizes in `any`, nothing in `plain`."""
+    """The default sizes in namespace `shop`, all sizes in `any`, nothing in `plain`."""
     if find_helm() is None:
         pytest.skip("no helm")
     helm = Helm(find_helm(), folder)
@@ -53,13 +54,13 @@ def admitted(server, item: dict) -> dict:
 
 
 def told(server, item: dict) -> str:
-    """What a user reads who would create it."""
+    """The message for a user who would create it."""
     kubectl = Kubectl(server, item["metadata"]["namespace"])
     return kubectl("create", "--dry-run=server", "-f", "-", item=item).stderr
 
 
 def shown(item: dict) -> dict:
-    """What a rewrite may change, of a workload's Pods."""
+    """The parts of a workload's Pods that a rewrite may change."""
     template = template_of(item)
     spec = template["spec"]
 

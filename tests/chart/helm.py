@@ -1,4 +1,4 @@
-"""Helm as the tests use it, and what it rendered in a form that tests can ask."""
+"""Helm for the tests, and its rendered objects with queries."""
 
 import functools
 import os
@@ -14,17 +14,17 @@ CHART = ROOT / "deploy/helm/tranche"
 LAB_BUILD = ROOT / "lab/build/build"
 
 
-# A helm built from source thinks of Kubernetes 1.20 where it has no cluster to ask.
+# Without a cluster, a helm built from source assumes Kubernetes 1.20.
 KUBERNETES = "1.36.3"
 
 
-# The parser in C is many times faster; a PyYAML without it has the other.
+# The parser in C is many times faster; some PyYAML lack it.
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @functools.cache
 def lab_program(name: str) -> pathlib.Path | None:
-    """A program that the lab has built; None where it has not."""
+    """A program built by the lab; None if missing."""
     if not LAB_BUILD.exists():
         return None
     done = subprocess.run([LAB_BUILD, "--where"], capture_output=True, text=True, check=False)
@@ -116,8 +116,8 @@ class Rendered:
         }
 
     def rules(self, account: str) -> set[str]:
-        """What a service account may do: "scope verb resource" or "scope verb resource/name", all bindings
-        together."""
+        """The rights of a service account: "scope verb resource" or "scope verb resource/name", all
+        bindings together."""
         granted = set()
         for binding in [*self.of("ClusterRoleBinding"), *self.of("RoleBinding")]:
             if account not in [s["name"] for s in binding["subjects"]]:
@@ -209,7 +209,7 @@ class Helm:
         )
 
     def notes(self, values: dict | None = None, namespace="tranche") -> str:
-        """NOTES.txt, which Helm itself prints at an installation only: rendered as part of an object of a
+        """NOTES.txt, which Helm prints only at an installation: rendered as part of an object of a
         copy of the chart."""
         copy = self._folder / "chart"
         shutil.copytree(CHART, copy)

@@ -26,7 +26,7 @@ class Kubectl:
         )
 
     def refusal(self, item: dict) -> str:
-        """What a user reads who applies what is refused."""
+        """The message for a user who applies what is refused."""
         done = self("apply", "-f", "-", item=item)
         assert done.returncode != 0, f"it was taken: {done.stdout}"
         return done.stderr

@@ -1,5 +1,5 @@
-"""An agent's token is good for its own node only, and of that for what the agent owns: tried on a real API
-server with real tokens."""
+"""An agent's token is good only for its own node, and there only for what the agent owns: tried on
+a real API server with real tokens."""
 
 import re
 import time
@@ -50,8 +50,8 @@ def pod(node_name: str) -> dict:
 
 @pytest.fixture(scope="module")
 def tokens(server, tmp_path_factory):
-    """The chart applied with every right that an agent can have, and tokens: a and b of Pods on these
-    nodes, none of no Pod."""
+    """The chart applied with every right that an agent can have, and tokens: a and b for Pods on
+    these nodes, `none` for no Pod."""
     from helm import Helm, find_helm
 
     if find_helm() is None:
@@ -74,7 +74,7 @@ def tokens(server, tmp_path_factory):
             "annotations", {}
         ):
             made.append(server.apply(item))
-    # More than the agent has, to see that the policy, and not RBAC, refuses.
+    # More than the agent has, to show that the policy refuses, not RBAC.
     everything = {"apiGroups": [""], "resources": ["nodes", "nodes/status"], "verbs": ["*"]}
     more = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -160,7 +160,7 @@ def merged(into: dict, change: dict) -> dict:
 
 
 def features_of(server, name, method, token, body=None):
-    """With PUT the body is what is changed of the object as it is."""
+    """With PUT the body changes the present object."""
     path = FEATURES if method == "POST" else f"{FEATURES}/nvidia-features-for-{name}"
     if method == "PUT":
         body = merged(server.request("GET", path), body)
@@ -232,7 +232,7 @@ def owner(name: str) -> dict:
     return {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": f"uid-{name}"}
 
 
-# (whose token, which node, change, subresource, what the message says)
+# (whose token, which node, change, subresource, words of the message)
 REFUSALS = {
     "another node's labels": ("a", "b", LABELS, "", "own node only: this token is of a, and the Node is b"),
     "another node's status": ("a", "b", {"status": {"conditions": [CONDITION]}}, "/status", "own node only"),
@@ -304,7 +304,8 @@ def test_refused(server, tokens, case):
 
 
 def test_a_change_of_the_mig_layout_is_told(server, tokens):
-    """As far as the manager needs it: the state, its text, the pause of the operator's clients and its end."""
+    """As far as the manager needs it: the state, its text, the pause of the operator's clients and
+    its end."""
     told = {
         "labels": {"nvidia.com/mig.config.state": "pending", "tranche.dev/mig-change": "open"},
         "annotations": {"tranche.dev/mig-change": "{}", "tranche.dev/mig-applied": "{}"},

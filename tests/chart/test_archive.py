@@ -1,5 +1,5 @@
-"""deploy/image/archive.py: what it writes is an image that a container runtime loads, and the same bytes
-every time."""
+"""deploy/image/archive.py: its output is an image that a container runtime loads, and the same
+bytes every time."""
 
 import hashlib
 import io

@@ -90,7 +90,7 @@ def test_nothing_reaches_a_pod_and_only_callers_have_a_network(helm, mode):
     for component, spec in bounds(rendered).items():
         calls = pods(rendered)[component]["spec"].get("automountServiceAccountToken", False)
         assert spec["policyTypes"] == (["Ingress"] if calls else ["Ingress", "Egress"]), component
-        # The webhook's port, where there is one; nothing else.
+        # Only the webhook's port, if there is one.
         listens = mode == "fractions" and component == "controller"
         ports = [{"ports": [{"port": "webhook", "protocol": "TCP"}]}]
         assert spec.get("ingress", []) == (ports if listens else [])

@@ -1,5 +1,5 @@
-"""What the controller's token may do, tried on a real API server with a real token: whose Pods it evicts, in
-whose name it records Events, what it reads."""
+"""The rights of the controller's token, tried on a real API server with a real token: whose Pods it
+evicts, in whose name it records Events, what it reads."""
 
 import pytest
 from api_server import Refused
@@ -23,7 +23,7 @@ def pod(namespace: str) -> dict:
 
 @pytest.fixture(scope="module")
 def token(server, tmp_path_factory):
-    """The chart's controller with all that it may have, and a Pod `p` in each namespace."""
+    """The chart's controller with all its possible rights, and a Pod `p` in each namespace."""
     if find_helm() is None:
         pytest.skip("no helm")
     helm = Helm(find_helm(), tmp_path_factory.mktemp("helm"))

@@ -1,5 +1,5 @@
-"""Another name for the DRA driver (dra.driverName), from the values to a Pod's share of a GPU, on a real API server:
-beside NVIDIA's own driver, whose GPUs no share is claimed of."""
+"""Another name for the DRA driver (dra.driverName), from the values to a Pod's share of a GPU, on a
+real API server: next to NVIDIA's own driver, of whose GPUs no share is claimed."""
 
 import subprocess
 
@@ -68,7 +68,7 @@ def test_half_a_gpu_is_claimed_of_that_driver(cluster):
     device_class = cluster.server.request("GET", f"/apis/resource.k8s.io/v1/deviceclasses/{one['deviceClassName']}")
     (selector,) = device_class["spec"]["selectors"]
     assert f"device.driver == '{NAME}'" in selector["cel"]["expression"]
-    # As Kubernetes makes the Pod's claim of it: the API server compiles the expressions.
+    # Kubernetes makes the Pod's claim from it: the API server compiles the expressions.
     claim = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",

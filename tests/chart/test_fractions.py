@@ -1,5 +1,5 @@
-"""The admission webhook for fractions of GPUs, on a real API server: `tranche controller` with the chart's rights beside
-it, and the chart's webhook configuration, called by URL."""
+"""The admission webhook for fractions of GPUs, on a real API server: `tranche controller` with the
+chart's rights, and the chart's webhook configuration, called by URL."""
 
 import base64
 import contextlib
@@ -86,7 +86,7 @@ class Cluster:
         return base64.b64decode(webhook["clientConfig"].get("caBundle", "")).decode()
 
     def trusted_handshake(self) -> bool:
-        """A connection of its own, as an API server that has just started makes it."""
+        """A new connection, as from an API server that has just started."""
         bundle = self.bundle()
         if not bundle:
             return False
@@ -118,7 +118,7 @@ class Cluster:
 
 
 def driver_flag(rendered) -> str:
-    """What the chart tells the controller of the DRA driver's name."""
+    """The chart's flag for the controller with the DRA driver's name."""
     pod = rendered.one("Deployment", "gpu-tranche-controller")["spec"]["template"]["spec"]
     (flag,) = [a for a in pod["containers"][0]["args"] if a.startswith("--dra-driver-name=")]
     return flag
@@ -308,7 +308,7 @@ def test_a_workload_by_kubectl_again_and_again(models, kind, tmp_path):
 
 
 def gone(cluster, item: dict) -> bool:
-    """Without controllers nobody ends a foreground deletion: finalizers are taken off by hand."""
+    """Without controllers nobody ends a foreground deletion: finalizers are removed here."""
     path = cluster.server.path(item)
     try:
         live = cluster.server.request("GET", path)
@@ -382,7 +382,7 @@ def test_its_token_makes_no_other_template(models):
 def test_a_template_that_is_missing_is_made_again(models):
     models.post(f"{SHOP}/pods", half_pod("waits"))
     models.delete(f"{TEMPLATES}/tranche-gpu-50")
-    # A Pod of the same share brings it back; so does any change of the Pod that waits.
+    # A Pod of the same share brings it back; so does any change of the waiting Pod.
     merge = "application/merge-patch+json"
     labels = {"metadata": {"labels": {"seen": "1"}}}
     models.server.request("PATCH", f"{SHOP}/pods/waits", labels, kind=merge)
@@ -404,7 +404,7 @@ def test_what_is_written_wrong_is_refused(models, gpu, why):
 
 
 def test_certificates_change_under_requests_and_none_fails(models):
-    """Serving certificates of 6 s, authorities of 24 s: several of each pass."""
+    """Serving certificates of 6 s, authorities of 24 s: several of each expire."""
     models.stop()
     models.start("--webhook-certificate-life=6s")
     seen = {"authorities": set(), "certificates": set()}
@@ -469,7 +469,7 @@ def test_an_absent_webhook_blocks_nobody(models):
         models.server.apply(whole, dry_run=True)
         with pytest.raises(Refused, match="must be an integer"):
             models.post(f"{SHOP}/pods", half_pod())
-        # What was admitted before goes on: it is scaled, and its Pods are made.
+        # What was admitted before continues: it is scaled, and its Pods are made.
         scale = {"spec": {"replicas": 3}}
         path = models.server.path(workload("Deployment"))
         scaled = models.server.request("PATCH", path, scale, kind="application/merge-patch+json")
@@ -490,7 +490,7 @@ def test_it_serves_neither_kubernetes_nor_its_own_namespace(models):
 
 
 def test_an_upgrade_keeps_what_the_controller_wrote(server, tmp_path):
-    """By Helm itself, which compares the chart of before, the chart of now, and what is there."""
+    """By Helm itself, which compares the old chart, the new chart, and the cluster."""
     if find_helm() is None:
         pytest.skip("no helm")
     helm = Helm(find_helm(), tmp_path)

@@ -1,5 +1,5 @@
-"""nvidia.com/gpu: 0.5 by the chart's MutatingAdmissionPolicy, on a real API server: what it makes of manifests, that
-applying again changes nothing, what is refused in which words."""
+"""nvidia.com/gpu: 0.5 by the chart's MutatingAdmissionPolicy, on a real API server: its results for
+manifests, that applying again changes nothing, and the texts of refusals."""
 
 import copy
 import json
@@ -55,7 +55,7 @@ def test_each_container_has_its_own(fractions):
         "claims": [half("a", "tranche-gpu-75"), half("b", "tranche-gpu-25")],
         "resources": {
             "a": {"claims": [{"name": "tranche-gpu-a"}]},
-            # Kubernetes copies what limits say into requests before.
+            # Kubernetes copies limits into requests first.
             "b": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}, "claims": [{"name": "tranche-gpu-b"}]},
             "plain": {"limits": {"memory": "1Gi"}, "requests": {"memory": "1Gi"}},
         },
@@ -75,7 +75,7 @@ def test_elsewhere_the_api_server_refuses_fractions_itself(fractions):
     assert "must be an integer" in refusal(fractions, pod(gpus(0.5), namespace="plain"))
 
 
-# As a user does it, and what must not move by it.
+# As a user does it, and what must not change thereby.
 
 LIVE = ["Pod", "Deployment", "StatefulSet", "Job", "CronJob"]
 
@@ -131,7 +131,8 @@ def test_another_fraction_is_another_template_and_none_is_none(fractions, how):
 
 
 def test_a_manifest_that_asks_no_longer_takes_the_claim_away(fractions):
-    """By kubectl apply, which tells what it applied; server-side apply does not, there nvidia.com/gpu: 0 says it."""
+    """By kubectl apply, which sends what it applied before; server-side apply does not, there
+    nvidia.com/gpu: 0 does it."""
     kubectl = Kubectl(fractions, "shop")
     mine = {"name": "tranche-gpu-mine", "resourceClaimTemplateName": "tranche-gpu-25"}
     keeps = container("keeps", claims=[{"name": "tranche-gpu-mine"}])
@@ -152,7 +153,7 @@ def test_a_manifest_that_asks_no_longer_takes_the_claim_away(fractions):
 
 @pytest.mark.parametrize("kind", ["Pod", "Deployment"])
 def test_what_has_a_size_that_left_the_menu_can_be_applied_again(fractions, kind):
-    """The object as the API server merges it: what it has, and the manifest's fraction over it."""
+    """The object as the API server merges it: its content, with the manifest's fraction over it."""
     has = half(template="tranche-gpu-40")
     main = container("main", limits={"nvidia.com/gpu": 0.4}, claims=[{"name": "tranche-gpu-main"}])
     merged = within(kind, pod(main, resourceClaims=[has]))
@@ -162,14 +163,14 @@ def test_what_has_a_size_that_left_the_menu_can_be_applied_again(fractions, kind
 
 
 def test_pods_of_a_rewritten_workload_need_no_rewrite(fractions):
-    """As the controllers of Kubernetes make them of the stored template."""
+    """As the controllers of Kubernetes make them from the stored template."""
     stored = template_of(admitted(fractions, within("ReplicaSet", pod(gpus(0.5)))))
     made = {"apiVersion": "v1", "kind": "Pod", "spec": stored["spec"]}
     made["metadata"] = {**stored["metadata"], "name": "of-a-set", "namespace": "shop"}
     assert shown(admitted(fractions, made)) == shown({"kind": "Pod", **stored})
 
 
-# What cannot be had.
+# Impossible amounts.
 
 TOO_LONG = "c" * 52
 
@@ -228,7 +229,7 @@ def test_a_user_reads_it(fractions):
     assert 'container "a" asks for 0.4 of nvidia.com/gpu' in told and "fractions.policy.sizes" in told
 
 
-# Where it cannot be.
+# Impossible places.
 
 
 def test_without_the_feature_the_chart_says_so(helm):

@@ -1,5 +1,6 @@
-"""nvidia.com/gpu: 0.5 by the chart's policy, to the end: real controllers make the Pods and their claims, the real
-scheduler places them on one GPU that a ResourceSlice describes. Only kubelet is not there."""
+"""nvidia.com/gpu: 0.5 by the chart's policy, to the end: real controllers make the Pods and their
+claims, the real scheduler places them on one GPU that a ResourceSlice describes. Only kubelet is
+missing."""
 
 import subprocess
 
@@ -132,7 +133,7 @@ def test_a_job_gets_its_share(shop):
 
 
 def test_a_share_beyond_the_namespaces_memory_waits_and_says_why(shop):
-    """How much memory a fraction is, is known when its claim is made."""
+    """The memory of a fraction is known when its claim is made."""
     large = pod(gpus(0.75), name="large", namespace="small")
     assert Kubectl(shop, "small")("apply", "-f", "-", item=large).returncode == 0
 

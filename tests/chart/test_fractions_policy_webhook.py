@@ -1,4 +1,5 @@
-"""The chart's policy makes of an object what the admission webhook's own code (src/kubernetes/admission/) makes of it."""
+"""The chart's policy gives the same result as the admission webhook's own code
+(src/kubernetes/admission/)."""
 
 import copy
 import json
@@ -24,7 +25,7 @@ def fractions(server, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def webhook():
-    """An object as the webhook rewrites it; a string: why not."""
+    """An object as the webhook rewrites it; a string: the reason of a refusal."""
     if not REWRITE.exists():
         pytest.skip(f"no {REWRITE}: make builds it")
     models = [f"{m['product']}={m['memory']}" for m in MODELS]
@@ -111,7 +112,7 @@ def test_the_policy_makes_what_the_webhook_makes(fractions, webhook, seed):
     assert isinstance(theirs, dict), theirs
     ours = admitted(fractions, item)
     assert shown(ours) == shown(theirs)
-    # And once more, with the manifest over it: limits and requests again, beside the claims.
+    # Again with the manifest over it: limits and requests, in addition to the claims.
     again = copy.deepcopy(item)
     template_of(again)["spec"]["resourceClaims"] = shown(theirs)["claims"]
     template_of(again)["metadata"].setdefault("annotations", {})[RECORD] = shown(theirs)["annotations"][RECORD]

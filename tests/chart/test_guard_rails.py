@@ -1,4 +1,5 @@
-"""The guard rails on a real API server: what they refuse and in which words, and what they leave alone."""
+"""The guard rails on a real API server: what they refuse, in which words, and what they leave
+alone."""
 
 import pytest
 from api_server import Refused
@@ -57,7 +58,7 @@ def guarded(server, tmp_path_factory):
 
 
 def told(server, item: dict) -> str:
-    """What a user reads who would create it."""
+    """The message for a user who would create it."""
     return Kubectl(server, "shop")("create", "--dry-run=server", "-f", "-", item=item).stderr
 
 
@@ -119,7 +120,7 @@ def test_kubernetes_and_the_release_are_spared(guarded, spared):
 
 
 def test_what_is_there_already_can_be_changed_otherwise(guarded):
-    """Scaled, restarted, given a finalizer and another image; refused is only what asks anew."""
+    """Scaled, restarted, given a finalizer and another image; only new requests are refused."""
     path = "/apis/apps/v1/namespaces/shop/deployments/old"
     kind = "application/strategic-merge-patch+json"
     for change in (
@@ -184,7 +185,7 @@ def test_a_share_beyond_the_namespaces_maximum_is_refused(guarded, kind, request
 
 
 def test_templates_for_fractions_are_made_for_all(guarded):
-    """By Tranche, in every namespace; a claim that is made from one is judged."""
+    """By Tranche, in every namespace; a claim made from one is checked."""
     large = [exactly(memory="34551Mi", compute="75")]
     guarded.apply(claim(large, "ResourceClaimTemplate", namespace="small", name="tranche-gpu-75"), dry_run=True)
     assert "more than 12Gi" in refusal(guarded, claim(large, namespace="small", name="tranche-gpu-75"))
@@ -231,7 +232,7 @@ def test_advice_is_a_warning(guarded):
 
 
 def test_a_maximum_for_all_and_warnings_instead_of_refusals(guarded, tmp_path):
-    """As `helm upgrade` with other values does it."""
+    """As `helm upgrade` with other values does."""
     everywhere = {"maximum": {"memory": "8Gi", "compute": 25}}
     large = claim([exactly(memory="9Gi", compute="25")])
     try:

@@ -84,7 +84,8 @@ def test_names_and_entrypoint_are_those_of_nvidias_image(image):
 
 
 def test_the_manifest_names_the_image_as_it_is_built(image):
-    """deploy/daemonset.yaml serves after an import; the lab applies it unchanged (tests/cluster/test_manifest.py)."""
+    """deploy/daemonset.yaml works after an import; the lab applies it unchanged
+    (tests/cluster/test_manifest.py)."""
     daemonset = yaml.safe_load((ROOT / "deploy/daemonset.yaml").read_text())
     (container,) = daemonset["spec"]["template"]["spec"]["containers"]
     assert container["image"] in image[3]["RepoTags"] and not container["image"].endswith(":latest")
@@ -92,7 +93,7 @@ def test_the_manifest_names_the_image_as_it_is_built(image):
 
 
 def test_the_dockerfile_says_the_same(image):
-    """Its files come from the same place; the rest stands in it once more."""
+    """Its files come from the same place; the rest is repeated in it."""
     text = (ROOT / "deploy/image/Dockerfile").read_text().replace("\\\n", " ")
     said = dict(re.findall(r"^(ENV|LABEL|ENTRYPOINT) (.*)$", text, flags=re.M))
     config = image[4]["config"]
@@ -187,7 +188,7 @@ def test_it_runs_with_nothing_but_the_image(image, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="chroot needs root")
 def test_every_library_finds_its_own(image, tmp_path):
-    """Also what the program loads by name, such as libcurl and OpenSSL, and the loader cannot know of."""
+    """Also what the program loads by name, such as libcurl and OpenSSL, unknown to the loader."""
     assert build("--tranche", TRANCHE, "--rootfs", tmp_path / "r").returncode == 0
     libraries = [f"/{name}" for name in image[1].getnames() if re.match(r"usr/lib.*\.so", name)]
     loader = next(name for name in libraries if "/ld-linux" in name)

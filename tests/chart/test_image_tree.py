@@ -31,7 +31,7 @@ def library(file, *flags) -> None:
 
 @pytest.fixture
 def root(tmp_path):
-    """A tree in which every name of the image's libraries is there, of package `small`."""
+    """A tree with every name of the image's libraries, of package `small`."""
     root = tmp_path / "tree"
     folder = root / "usr/lib" / TRIPLET
     for name in ("lib", "lib64"):
@@ -40,7 +40,7 @@ def root(tmp_path):
     for name in NAMES:
         library(folder / name)
     library(folder / "loader-1")
-    # As Debian's own, a link from the root: the tree's, and not this machine's.
+    # Like Debian's own, a link from the root: to the tree's, not to this machine's.
     (root / f"usr/{LOADER}").symlink_to(f"/lib/{TRIPLET}/loader-1")
     records = root / "var/lib/dpkg"
     (records / "info").mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_libraries_are_found_as_the_loader_finds_them(root, tree):
 
 
 def test_a_library_may_need_the_loader_which_the_program_names(root, tree):
-    """libc.so.6 does; beside it lies a link of the same name, which the loader never reads."""
+    """libc.so.6 does; next to it is a link of the same name, which the loader never reads."""
     folder = root / "usr/lib" / TRIPLET
     name = LOADER.rpartition("/")[2]
     library(folder / name)
@@ -145,7 +145,7 @@ MACHINES = {"amd64": 0x3E, "arm64": 0xB7}
     ],
 )
 def test_a_library_that_will_not_do(root, tree, change, message):
-    """This machine has each of them, which is no help."""
+    """This machine has each of them, which must not help."""
     change(root / "usr/lib" / TRIPLET / "libcurl.so.4")
     with pytest.raises(ValueError, match=message):
         rootfs.rootfs(program(root), tree)

@@ -25,7 +25,7 @@ def sharing(replicas: int) -> str:
 
 
 VALUES = {
-    # The image of deploy/image/build, the one that users get.
+    # The image of deploy/image/build, which users get.
     "image": {"repository": "tranche", "tag": "chart-test"},
     "runtimeClassName": "nvidia",
     "deviceListStrategy": "cdi-cri",
@@ -75,7 +75,7 @@ class Installed:
     def uninstall(self) -> None:
         self.helm("uninstall", "gpu", "--wait", "--timeout", "4m", *self.without_hooks)
 
-    # A build that cannot clean yet is removed without cleaning.
+    # A build without cleanup is removed without cleaning.
     without_hooks = () if knows("cleanup", "--stay") else ("--no-hooks",)
 
     def agents(self) -> dict[str, str]:
@@ -148,8 +148,8 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def installed(cluster):
-    """The chart installed, both GPUs shared among four, a Pod that uses one; all removed afterwards if the
-    test did not."""
+    """The chart installed, both GPUs shared among four, a Pod that uses one; all removed
+    afterwards."""
     cluster.install(VALUES)
     for node in ("l20", "t4"):
         cluster.wait_offer(node, 4)
@@ -269,7 +269,7 @@ SECOND = ("--namespace", "other")
 
 
 def second(cluster, *arguments: str, check=True) -> subprocess.CompletedProcess:
-    """Helm in another namespace than the release that serves."""
+    """Helm in another namespace than the serving release."""
     done = cluster._helm.run(*arguments, "--kubeconfig", str(cluster.lab.kubeconfig), *SECOND)
     assert not check or done.returncode == 0, done.stderr
     return done
@@ -277,8 +277,8 @@ def second(cluster, *arguments: str, check=True) -> subprocess.CompletedProcess:
 
 @needs("cleanup", "--stay")
 def test_a_mistaken_second_release(installed):
-    """It is told who serves; it never takes the node, also not between two Pods of the first one; its uninstall
-    works and leaves everything as it was."""
+    """It is told who serves; it never takes the node, not even between two Pods of the first one;
+    its uninstall works and leaves everything as it was."""
     lab = installed.lab
     running, grants = installed.container("user"), installed.files("l20", f"{STATE}/grants")
     file = installed._folder / "second.yaml"
@@ -320,7 +320,8 @@ def timed_uninstall(cluster, after: str, **options) -> str:
 
 
 def left_in(cluster) -> list[str]:
-    """What a release made in its namespace and Helm has not removed; its Pods end a moment later."""
+    """What a release made in its namespace and Helm has not removed; its Pods end a moment
+    later."""
     kinds = "daemonsets,deployments,jobs,serviceaccounts,roles,rolebindings,configmaps,networkpolicies"
     return cluster.lab.kubectl(
         "-n", NAMESPACE, "get", kinds, "-l", "app.kubernetes.io/instance=gpu", "-o", "name"
@@ -330,7 +331,7 @@ def left_in(cluster) -> list[str]:
 @needs("cleanup", "--stay")
 @pytest.mark.parametrize("value", ["runtimeClassName", "priorityClassName"])
 def test_uninstall_after_a_failed_installation(cluster, value):
-    """No Pod of it ever ran: there is nothing to clear, and nothing is waited for."""
+    """No Pod of it ever ran: nothing is cleared, and nothing is waited for."""
     lab = cluster.lab
     file = cluster._folder / "failed.yaml"
     file.write_text(json.dumps({**VALUES, value: "nosuch"}))
@@ -346,7 +347,7 @@ def test_uninstall_after_a_failed_installation(cluster, value):
 
 @needs("cleanup", "--stay")
 def test_uninstall_after_an_installation_without_an_image(cluster):
-    """A hook runs the image or does not run: Helm ends with the job that would have shown that it can."""
+    """A hook needs the image to run: Helm fails with the job that would have shown that it can."""
     file = cluster._folder / "failed.yaml"
     file.write_text(json.dumps({**VALUES, "image": {"repository": "tranche", "tag": "nosuch"}}))
     cluster.helm("install", "gpu", str(CHART), "--create-namespace", "--values", str(file))
@@ -363,7 +364,8 @@ def test_uninstall_after_an_installation_without_an_image(cluster):
 
 @needs("cleanup", "--stay")
 def test_a_node_is_cleared_though_its_classes_are_gone(installed):
-    """An upgrade to classes that do not exist: no agent can be started any more, but a cleaner needs none."""
+    """An upgrade to classes that do not exist: no agent can be started any more, but a cleaner
+    needs none."""
     wrong = "runtimeClassName=nosuch,priorityClassName=nosuch"
     installed.helm("upgrade", "gpu", str(CHART), "--reuse-values", "--set", wrong)
     began = time.monotonic()
@@ -378,7 +380,7 @@ def test_a_node_is_cleared_though_its_classes_are_gone(installed):
 def test_a_rendered_cleanup_that_is_applied_by_hand_does_nothing(installed):
     """`helm template | kubectl apply` applies hooks as ordinary objects."""
     before = installed.agents()
-    # As if it had not been Helm that installed it.
+    # As if Helm had not installed it.
     installed.lab.kubectl(
         "-n", NAMESPACE, "annotate", "daemonset", "gpu-tranche", "meta.helm.sh/release-name-"
     )
@@ -397,13 +399,14 @@ def test_a_rendered_cleanup_that_is_applied_by_hand_does_nothing(installed):
 
 
 def limited(**limits) -> dict:
-    """Values that share GPUs among four, and limit each to its part or as told."""
+    """Values that share GPUs among four, and limit each to its part or as given."""
     ours = json.dumps({"limits": {"enforcement": "strict", **limits}})
     return {**VALUES, "config": {"map": {"default": f"{sharing(4)}tranche: {ours}\n"}}}
 
 
 def hold(lab, pod: str, memory: str) -> int:
-    """Exit code of a program in the Pod's container that takes so much GPU memory: 1, it was refused some."""
+    """Exit code of a program in the Pod's container that takes this much GPU memory: 1 means
+    refused."""
     command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
     return int(lab.exec(pod, "bash", "-c", command).rsplit("code=", 1)[1])
 
@@ -428,12 +431,12 @@ def test_limits(cluster):
         assert lab.exec("first", "cat", "/etc/ld.so.preload").strip() == LIMITER_IN_CONTAINER
         assert [hold(lab, "first", size) for size in ("8Gi", "16Gi")] == [0, 1]
         assert hold(lab, "second", "8Gi") == 0
-        # The operator gives more, to the containers that run.
+        # The operator raises it, for running containers.
         running = {name: cluster.container(name) for name in ("first", "second")}
         cluster.install(limited(memory="20Gi", oversubscribe=True))
         lab.wait(lambda: hold(lab, "first", "16Gi") == 0, "the new limit is in force")
         assert hold(lab, "second", "24Gi") == 1
-        # Another agent, and another arbiter, which waits for the one before.
+        # Another agent, and another arbiter, which waits for the previous one.
         cluster.install({**limited(memory="20Gi", oversubscribe=True), "logLevel": "debug"})
         lab.wait(lambda: hold(lab, "second", "16Gi") == 0, "the next arbiter serves")
         assert hold(lab, "second", "24Gi") == 1
@@ -448,7 +451,7 @@ def test_limits(cluster):
 
 @needs("controller", "--leader-elect")
 def test_commands_written_for_the_operator(cluster):
-    """Names, namespace and policy as the time-slicing manual uses them."""
+    """Names, namespace and policy as in the time-slicing manual."""
     lab = cluster.lab
     values = {
         "image": VALUES["image"],
@@ -485,7 +488,7 @@ def test_commands_written_for_the_operator(cluster):
         lab.kubectl(
             "-n", "gpu-operator", "rollout", "status", "daemonset/nvidia-device-plugin-daemonset", timeout=120
         )
-        # The ones before may still be ending when the new ones serve.
+        # The old ones may still be ending when the new ones serve.
         pods = ("get", "pods", "-n", "gpu-operator", "-l", "app=nvidia-device-plugin-daemonset", "-o", "name")
         lab.wait(lambda: lab.kubectl(*pods).count("pod/") == 2, "one Pod of the plugin on each node")
         lab.wait(lambda: int(lab.allocatable("t4", GPU) or 0) == 4, "the policy's configuration is in force")

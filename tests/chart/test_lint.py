@@ -1,4 +1,4 @@
-"""The chart as Helm's own checks see it, and its values beside their schema."""
+"""The chart as Helm's own checks see it, and its values compared with their schema."""
 
 import json
 
@@ -32,7 +32,7 @@ def values(tree: dict, path: str = "") -> set[str]:
     return found
 
 
-# Taken for compatibility and documented in words instead of a default.
+# Accepted for compatibility and documented in words instead of a default.
 UNWRITTEN = {
     "global",
     "namespace",

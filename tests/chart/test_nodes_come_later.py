@@ -1,5 +1,5 @@
-"""Pods with fractions that wait for nodes of models that the cluster did not have (report 03), on a real API server.
-Kubernetes makes claims by a controller; here a thread does what it does."""
+"""Pods with fractions that wait for nodes of models that the cluster did not have (report 03), on a
+real API server. Kubernetes makes claims by a controller; here a thread does."""
 
 import contextlib
 import threading
@@ -18,8 +18,8 @@ PROTECTION = "resource.kubernetes.io/delete-protection"
 
 
 class Claiming:
-    """Makes the claims of Pods from their templates, as kube-controller-manager does. One that was deleted it takes for
-    still there, for an hour: none is made in its place."""
+    """Makes the claims of Pods from their templates, as kube-controller-manager does. For an hour
+    it assumes that a deleted one still exists, and makes none in its place."""
 
     def __init__(self, server):
         self.server, self.ends = server, threading.Event()
@@ -76,7 +76,7 @@ def cluster(server, tmp_path_factory):
 
 @pytest.fixture
 def empty(cluster):
-    """Nothing is there: no GPU, no Pod, no template. The test starts the controller."""
+    """No GPU, no Pod, no template. The test starts the controller."""
     yield cluster
     cluster.stop()
     for path in (f"{SHOP}/pods", "/apis/apps/v1/namespaces/shop/deployments", CLAIMS, TEMPLATES, SLICES):
@@ -97,7 +97,7 @@ def pod_of(cluster, name: str) -> dict:
 
 
 def claim_of(cluster, pod: str) -> dict:
-    """{} while it has none."""
+    """{} while there is none."""
     statuses = cluster.server.request("GET", f"{SHOP}/pods/{pod}")["status"].get("resourceClaimStatuses", [])
     with contextlib.suppress(Refused):
         return cluster.server.request("GET", f"{CLAIMS}/{statuses[0]['resourceClaimName']}") if statuses else {}
@@ -105,7 +105,7 @@ def claim_of(cluster, pod: str) -> dict:
 
 
 def models(item: dict) -> list[str]:
-    """That a claim names."""
+    """The models that a claim names."""
     requests = item.get("spec", {}).get("devices", {}).get("requests", [])
     return [one["name"] for request in requests for one in request["firstAvailable"]]
 
@@ -119,7 +119,7 @@ def wait_models(cluster, pod: str, *names: str) -> dict:
 
 
 def publish(cluster, *slices: dict):
-    """The fleet has them: a dry run is admitted."""
+    """Publishes them; returns when a dry run is admitted."""
     for item in slices:
         cluster.server.apply(item)
     dry = {**halves(), "metadata": {"name": "dry", "namespace": "shop"}}
@@ -150,7 +150,7 @@ def test_a_pod_that_waits_gets_a_model_that_joins(empty):
     for name, before in (("has", has), ("is-given", given)):
         assert claim_of(empty, name)["metadata"]["uid"] == before["metadata"]["uid"]
     assert f"ResourceClaim shop/{waits['metadata']['name']}: made anew" in empty.log()
-    # Scheduling failed: the finalizer goes, the Pod's status says why, and it is made anew too.
+    # Scheduling failed: the finalizer goes, the Pod's status says why, and it is made again, too.
     empty.server.request("PATCH", path, {"metadata": {"finalizers": None}}, kind=MERGE)
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     empty.server.request("PATCH", f"{SHOP}/pods/is-given/status", {"status": {"conditions": [condition]}}, kind=MERGE)
@@ -159,7 +159,7 @@ def test_a_pod_that_waits_gets_a_model_that_joins(empty):
 
 
 def test_from_zero_of_another_model(empty):
-    """A Deployment of the days of an L20 is scaled up when there is no GPU at all; then a T4 comes."""
+    """A Deployment from the time of an L20 is scaled up without any GPU; then a T4 comes."""
     empty.start()
     publish(empty, L20)
     empty.server.apply(halves())
@@ -179,7 +179,7 @@ def test_models_that_are_expected_are_claimed_from_the_beginning(empty):
     claim = wait_models(empty, "new", "t4", "l20")
     (request,) = claim["spec"]["devices"]["requests"]
     assert [one["capacity"]["requests"]["memory"] for one in request["firstAvailable"]] == ["7458Mi", "22738Mi"]
-    # The node has what it has.
+    # The same node again.
     empty.server.apply(T4)
 
     def exact():

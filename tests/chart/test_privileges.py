@@ -1,4 +1,4 @@
-"""What each mode may do on the node and in the cluster: no more than it needs. The tables are the
+"""The rights of each mode on the node and in the cluster: no more than needed. The tables are the
 documentation's."""
 
 import pytest
@@ -10,8 +10,7 @@ ACCOUNT = {
 }
 
 READS_NODE = {"cluster get nodes", "cluster list nodes", "cluster watch nodes"}
-# The condition and the events that say what became of the configuration; events about a Node are kept in
-# "default".
+# The condition and the Events about the configuration; Events about a Node are kept in "default".
 REPORTS = {
     "cluster patch nodes/status",
     "default create events.events.k8s.io",
@@ -46,7 +45,7 @@ WITH_LIMITS = (
     }
 )
 
-# Beside GPU_NODE, which all have but those that publish none.
+# In addition to GPU_NODE, which all have except those that publish none.
 RBAC = {
     "defaults": set(),
     "no-gpu-node": set(),
@@ -123,7 +122,7 @@ def test_rules_of_the_controller(helm):
 
 
 def test_rules_of_the_mps_daemons(helm):
-    """Their Pods are privileged: they have a token of their own, which changes no Node."""
+    """Their Pods are privileged: they have their own token, which changes no Node."""
     rendered = helm.template(MODES["mps"])
     spec = rendered.mps()["spec"]["template"]["spec"]
     account = spec["serviceAccountName"]
@@ -149,7 +148,8 @@ def terms(affinity: dict) -> list[dict]:
 
 
 def test_the_controller_is_elsewhere_than_on_gpu_nodes_where_it_can(helm):
-    """Each label by which an agent finds its nodes keeps the controller away, and none forbids."""
+    """Each label by which an agent finds its nodes keeps the controller away, but does not forbid
+    it."""
     rendered = helm.template(MODES["operator"], namespace="gpu-operator")
     pod = rendered.one("Deployment")["spec"]["template"]["spec"]
     affinity = pod["affinity"]["nodeAffinity"]
@@ -158,12 +158,12 @@ def test_the_controller_is_elsewhere_than_on_gpu_nodes_where_it_can(helm):
     agents = rendered.pod()["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     here = [term["matchExpressions"][0] for term in agents["nodeSelectorTerms"]]
     assert away == {(e["key"], "NotIn", *e["values"]) for e in here}
-    # All nodes may be GPU nodes, and these are tainted often.
+    # All nodes may be GPU nodes, and these often have taints.
     assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in pod["tolerations"]
 
 
 def test_rules_of_a_controller_that_evicts(helm):
-    """And follows no policy: it cannot."""
+    """It follows no policy: it cannot."""
     rendered = helm.template(MODES["limits-evict"], namespace="tranche")
     assert rendered.rules("gpu-tranche-controller") == {
         "cluster list nodes",
@@ -203,7 +203,7 @@ def test_rules_of_a_controller_with_pools(helm):
 
 
 def test_rules_of_a_controller_that_admits_fractions(helm):
-    """It reads Secrets by one name, and makes none."""
+    """It reads Secrets of one name, and makes none."""
     rendered = helm.template({"fractions": {"enabled": True, "quota": {"enabled": False}}})
     assert rendered.rules("gpu-tranche-controller") == {
         *(f"cluster {verb} nodes" for verb in ("list", "watch")),
@@ -274,7 +274,7 @@ ADMIN = {
 }
 
 
-# Who has a GPU open that is to be reset: /proc/PID/fd of the node's processes.
+# For who has a GPU open that is to be reset: /proc/PID/fd of the node's processes.
 SEES_ALL = {
     **ADMIN,
     "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH"]},
@@ -329,7 +329,7 @@ def test_the_arbiter_has_its_two_folders_and_nothing_else(helm):
 
 
 def test_the_arbiters_pod_sees_processes_and_has_no_token(helm):
-    """And the agent's the other way round: who sees the node's processes as root could end them."""
+    """And the agent's the other way round: root that sees the node's processes could end them."""
     rendered = helm.template(MODES["limits"])
     pod = rendered.pod("arbiter")
     assert pod["hostPID"] and not pod.get("hostNetwork")
@@ -355,7 +355,7 @@ def test_the_arbiters_pods_are_where_the_agents_are(helm):
     same += ("priorityClassName", "securityContext")
     assert {k: arbiter[k] for k in same} == {k: agent[k] for k in same}
     assert "hostNetwork" not in arbiter
-    # Neither DaemonSet counts the other's Pods.
+    # Neither DaemonSet selects the other's Pods.
     sets = {o["metadata"]["name"]: o["spec"] for o in rendered.of("DaemonSet")}
     for one in sets.values():
         selector = one["selector"]["matchLabels"].items()
@@ -368,7 +368,7 @@ def test_the_next_arbiter_starts_before_the_one_before_ends(helm):
     rolling = {"maxSurge": 1, "maxUnavailable": 0}
     strategy = rendered.one("DaemonSet", "gpu-tranche-arbiter")["spec"]["updateStrategy"]
     assert strategy == {"type": "RollingUpdate", "rollingUpdate": rolling}
-    # A port of the node's could be had by one of the two only.
+    # Only one of the two could have a port of the node.
     assert "ports" not in rendered.arbiter()
 
 
@@ -419,7 +419,8 @@ def test_without_kernel_limits_it_is_not(helm, values):
     ids=["enabled", "elsewhere", "off", "not wanted"],
 )
 def test_by_the_folder_of_the_mps_daemons_the_arbiter_knows_their_pod(helm, mps, mounted):
-    """It compares their containers' mounts with its own, so both must have the same folder of the node."""
+    """It compares their containers' mounts with its own, so both must have the same folder of the
+    node."""
     rendered = helm.template({"config": {"map": {"default": LIMITS}}, "mps": mps})
     assert rendered.mounts(rendered.arbiter()).get("/mps") == mounted
     if mounted:
@@ -442,7 +443,7 @@ CDI_ROOT = {"/var/run/cdi": "/var/run/cdi"}
 def test_for_the_runtimes_hook_the_agent_writes_cdi_specifications(helm, values):
     with_hook = helm.template(values)
     without = helm.template({**values, "limits": {**values.get("limits", {}), "runtimeHook": False}})
-    # Neither has more than that one folder.
+    # Each has only that one folder more.
     assert with_hook.mounts(with_hook.agent()) == without.mounts(without.agent()) | CDI_ROOT
     assert with_hook.agent()["securityContext"] == NONE
     assert with_hook.mounts(with_hook.arbiter()) == without.mounts(without.arbiter())
@@ -472,7 +473,7 @@ PLUGIN = STATE | {
     "/var/lib/kubelet/pod-resources": "/var/lib/kubelet/pod-resources ro",
 }
 FEATURES = "/etc/kubernetes/node-feature-discovery/features.d"
-# What the arbiter found, to be read.
+# The arbiter's findings, read-only.
 FINDINGS = {"/run/tranche-arbiter": "/run/tranche-arbiter ro"}
 MOUNTS = {
     "limits": PLUGIN | FINDINGS,

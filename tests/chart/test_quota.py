@@ -1,6 +1,6 @@
-"""The quota of shares on a real API server: `tranche controller` with the chart's rights beside it, and the chart's
-webhook for claims, called by URL. Kubernetes' own counting of ResourceQuotas is a controller; here a thread does what it
-does."""
+"""The quota of shares on a real API server: `tranche controller` with the chart's rights, and the
+chart's webhook for claims, called by URL. Kubernetes counts ResourceQuotas by a controller; here a
+thread does."""
 
 import concurrent.futures
 import contextlib
@@ -37,7 +37,7 @@ def whole_by_claims(claims: list[dict]) -> int:
 
 
 class Counting:
-    """Counts what ResourceQuotas limit, as kube-controller-manager does."""
+    """Counts the use of ResourceQuotas, as kube-controller-manager does."""
 
     def __init__(self, server):
         self.server, self.ends = server, threading.Event()
@@ -95,7 +95,7 @@ def trusts(cluster) -> bool:
 
 
 class Namespace:
-    """Of one test, with a quota."""
+    """One test's namespace, with a quota."""
 
     def __init__(self, cluster, name, hard):
         self.cluster, self.server, self.name = cluster, cluster.server, name
@@ -114,7 +114,7 @@ class Namespace:
         )
 
     def is_counted(self):
-        """By everybody, this controller too: a claim of more than there is is refused."""
+        """By all, including this controller: a claim beyond it is refused."""
         if GPUS not in self.server.request("GET", f"{self.quotas}/gpus").get("status", {}).get("hard", {}):
             return False
         try:
@@ -151,7 +151,8 @@ class Namespace:
         return [*ledger["claims"].values(), *(one["permille"] for one in ledger["reserved"].values())]
 
     def tenant(self) -> str:
-        """The token of somebody who may edit what is in the namespace. (Roles are put together by a controller.)"""
+        """The token of an account that may edit the namespace. (Roles are aggregated by a
+        controller.)"""
         edit = "system:aggregate-to-edit"
         self.server.apply(
             {
@@ -165,7 +166,7 @@ class Namespace:
         return self.server.token(self.name, "default")
 
     def held(self) -> int:
-        """By claims that are there, in percent."""
+        """By existing claims, in percent."""
         requests = [c["spec"]["devices"]["requests"][0] for c in self.server.request("GET", self.claims)["items"]]
         return sum(int(r["exactly"]["capacity"]["requests"]["compute"]) for r in requests)
 
@@ -274,7 +275,7 @@ def test_a_claims_spec_does_not_change(namespace):
 
 
 def test_a_claim_that_holds_gpus_keeps_its_finalizer(cluster, namespace):
-    """Who takes it off and deletes the claim would have the GPU without being charged."""
+    """Whoever removes it and deletes the claim would have the GPU without being charged."""
     ns = namespace("1")
     server, head = ns.server, {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
     ns.share("a", 50)
@@ -307,7 +308,7 @@ def test_a_claim_that_holds_gpus_keeps_its_finalizer(cluster, namespace):
     assert is_refused()
     server.request("DELETE", f"{ns.claims}/a", token=tenant)
     assert ns.charged() == [500]
-    # Kubernetes gives back what a claim holds, and then lets it go.
+    # Kubernetes frees what a claim holds, and then deletes it.
     strip({})
     server.wait(lambda: not ns.server.request("GET", ns.claims)["items"], "the claim ends")
     server.wait(lambda: ns.charged() == [], "nothing is charged")
@@ -342,7 +343,7 @@ def test_bursts_of_claims_that_come_and_go_never_exceed_it(cluster, namespace):
         for thread in threads:
             thread.join()
     assert max(most) <= 100
-    # What came and went, or never came, while nobody led is let go in a minute.
+    # What came and went, or never came, without a leader is released within a minute.
     last = ns.server.wait(lambda: ns.share("last", 10), "there is room again")["metadata"]["uid"]
     ns.server.wait(lambda: last in ns.ledger()["claims"], "the next controller leads")
 
@@ -428,7 +429,7 @@ def test_somebody_elses_quota_under_our_name_is_not_touched(namespace):
 
 @contextlib.contextmanager
 def second_controller(cluster):
-    """Another replica, which API servers do not ask: yields post(namespace, claim)."""
+    """Another replica, which API servers do not call: yields post(namespace, claim)."""
     port = free_port()
     log = (cluster.folder / "second.log").open("ab")
     token = cluster.server.token("tranche", ACCOUNT)
@@ -446,7 +447,7 @@ def second_controller(cluster):
     extra = json.loads(json.dumps(configuration["webhooks"][0]))
     extra["name"] = "second.tranche.dev"
     extra["clientConfig"]["url"] = f"https://127.0.0.1:{port}/quota"
-    # Each is asked about every other claim, by its name.
+    # Each is asked about every second claim, by its name.
     halves = []
     for webhook, rest in ((configuration["webhooks"][0], "0"), (extra, "1")):
         condition = {"name": "its-half", "expression": f'object.metadata.name.endsWith("-{rest}")'}
@@ -538,7 +539,7 @@ def test_what_never_came_is_forgotten(cluster, namespace):
     with pytest.raises(Refused, match="already exists"):
         ns.share("a", 80)
     assert [one["permille"] for one in ns.ledger()["reserved"].values()] == [800]
-    # A minute has gone by: the reservation is older than it is.
+    # A minute later: the reservation is too old.
     old = ns.ours()
     text = old["metadata"]["annotations"]["tranche.dev/gpu-share-ledger"]
     ledger = json.loads(text)

@@ -1,4 +1,4 @@
-"""Values that cannot be meant are refused, in words that say what to do."""
+"""Values that cannot be meant are refused, with a remedy."""
 
 import pytest
 from modes import TIME_SLICING
@@ -25,7 +25,7 @@ CASES = {
     ),
     "a budget of nothing": ({"controller": {"maxUnavailable": 0}}, ["/controller/maxUnavailable"]),
     "replicas": ({"controller": {"replicas": 0}}, ["/controller/replicas"]),
-    # by the templates, in the words of NVIDIA's chart where it has any
+    # by the templates, in the words of NVIDIA's chart if it has any
     "name and map": (
         {"config": {"name": "x", "map": {"default": TIME_SLICING}}},
         [

@@ -1,5 +1,6 @@
-"""Releases as Helm makes, changes and removes them on a real API server: what is kept, what goes, what is
-never overwritten. No kubelet and no controllers here; test_lifecycle.py has those."""
+"""Releases as Helm makes, changes and removes them on a real API server: what is kept, what is
+removed, what is never overwritten. No kubelet and no controllers here; test_lifecycle.py has
+those."""
 
 import json
 
@@ -14,7 +15,7 @@ MERGE = "application/merge-patch+json"
 OPERATOR = {
     "compat": {"operatorNames": True},
     "clusterPolicy": {"installCRD": True, "create": True},
-    # The job would wait for Pods that nothing runs here.
+    # The job would wait for Pods, which nothing runs here.
     "cleanup": {"enabled": False},
 }
 
@@ -126,7 +127,7 @@ GPU_NODES = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpunodes.tr
 
 
 def test_the_definition_of_gpunodes_is_the_first_releases(releases, server):
-    """Another one leaves it alone, also when it goes, and brings it when the first is gone."""
+    """Another one leaves it alone, also when it is removed, and makes it when the first is gone."""
     plain = {"cleanup": {"enabled": False}}
     other = {**plain, "fullnameOverride": "other"}
 
@@ -147,7 +148,7 @@ def test_the_definition_of_gpunodes_is_the_first_releases(releases, server):
     wait_gone(server, GPU_NODES)
     releases.put(other, namespace="tranche")
     assert owner() == "tranche"
-    # An API server that is asked to remove what it does not serve yet may take a minute.
+    # An API server may take a minute to remove a kind that it does not serve yet.
     server.wait(lambda: server.request("GET", "/apis/tranche.dev/v1alpha1/gpunodes"), "GPUNodes are served")
     releases.put({**other, "gpuNode": {"installCRD": False}}, namespace="tranche")
     wait_gone(server, GPU_NODES)
@@ -214,7 +215,7 @@ def test_uninstall_leaves_no_object(releases, server, values):
 
 
 def test_a_release_may_change_its_mind(releases, server):
-    """From one container with no rights to the operator's names, and back."""
+    """From one container without rights to the operator's names, and back."""
     plain = {"cleanup": {"enabled": False}}
     releases.put(plain)
     before = ours(server)
@@ -227,7 +228,7 @@ def test_a_release_may_change_its_mind(releases, server):
 
 @pytest.mark.parametrize("rolling", [{}, {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}])
 def test_cleaners_become_agents_again(releases, server, helm, rolling):
-    """A cleanup that failed is undone by an upgrade with the same values."""
+    """A failed cleanup is undone by an upgrade with the same values."""
     values = {
         "config": {"map": {"default": "version: v1"}},
         "updateStrategy": {"type": "RollingUpdate", **rolling},
@@ -245,7 +246,7 @@ def test_cleaners_become_agents_again(releases, server, helm, rolling):
     assert server.request("GET", path)["spec"] == before
 
 
-# A chart with a DaemonSet as NVIDIA's has it: its names and selector, and no more of it.
+# A chart with only the names and the selector of NVIDIA's DaemonSet.
 OTHERS = """\
 {{- range $name := list "%s" "%s-mps-control-daemon" }}
 ---
@@ -327,7 +328,7 @@ def test_the_operators_names_are_refused_beside_the_operator(releases, server, k
         for text in texts:
             assert text in refusal
         assert ours(server) == []
-        # By its own names it is installed.
+        # With our own names it is installed.
         releases.put({"clusterPolicy": {"enabled": True}, "cleanup": {"enabled": False}})
     finally:
         delete(server, path)
@@ -355,7 +356,7 @@ def users_map(server):
 
 
 def parts(server) -> set[str]:
-    """What the release has beyond the agent without rights."""
+    """The release's parts in addition to the agent without rights."""
     path = "/apis/apps/v1/namespaces/tranche/daemonsets"
     agent = server.request("GET", f"{path}/gpu-tranche")["spec"]["template"]["spec"]
     (container,) = agent["containers"]
@@ -370,7 +371,7 @@ def test_what_a_config_map_of_the_users_needs_is_there(releases, server, users_m
     every = {"", "-arbiter", "-mps-control-daemon", "cdi-root", "mps-root", "SYS_ADMIN"}
     assert parts(server) == every
     assert "Helm has looked into it: parts for MIG, CDI, limits, MPS are there" in said
-    # What is said counts, and nothing is made of what cannot be seen.
+    # Explicit values apply, and nothing is made from what cannot be read.
     releases.put({**plain, "mps": {"enabled": False}, "mig": {"monitor": False}}, namespace="tranche")
     assert parts(server) == {"", "-arbiter", "cdi-root"}
     releases.put({**plain, "config": {"name": "not-there-yet"}}, namespace="tranche")
@@ -378,7 +379,7 @@ def test_what_a_config_map_of_the_users_needs_is_there(releases, server, users_m
 
 
 def test_what_a_policy_names_is_there_too(releases, server):
-    """It names the ConfigMap, and the MIG strategy besides."""
+    """It names the ConfigMap, and the MIG strategy in addition."""
     releases.put(OPERATOR)
     server.wait(lambda: server.request("GET", POLICY), "the policy is there")
     server.request("PATCH", POLICY, {"spec": {"mig": {"strategy": "single"}}}, kind=MERGE)

@@ -1,5 +1,5 @@
-"""What the chart makes of each mode. tests/chart/golden/MODE.yaml holds it in short;
-TRANCHE_UPDATE_GOLDEN=1 writes it anew, and the difference is to be read."""
+"""The chart's result for each mode. tests/chart/golden/MODE.yaml has it in short;
+TRANCHE_UPDATE_GOLDEN=1 writes it again, for review of the difference."""
 
 import json
 import os
@@ -170,7 +170,7 @@ def test_the_webhook_runs_the_controller_and_blocks_nobody(helm):
     (spared,) = webhook["namespaceSelector"]["matchExpressions"]
     assert spared["operator"] == "NotIn" and set(spared["values"]) == {"kube-system", "tranche"}
     assert webhook["matchConditions"]
-    # The controller writes these: what an upgrade does not know it leaves alone.
+    # The controller writes these; an upgrade leaves unknown fields alone.
     assert "caBundle" not in webhook["clientConfig"]
     assert "data" not in rendered.one("Secret", name)
     selector = rendered.one("Service", name)["spec"]["selector"].items()
@@ -214,7 +214,7 @@ def test_pools_are_a_config_map_that_the_controller_follows(helm):
 
 
 def test_only_a_node_whose_layout_is_changed_may_say_so(helm):
-    """What the agent's admission policy allows is more with the manager."""
+    """The agent's admission policy allows more with the manager."""
     plain = json.dumps(helm.template({"config": {"name": "c"}}).of("ValidatingAdmissionPolicy"))
     with_manager = json.dumps(helm.template(MODES["mig-manager"]).of("ValidatingAdmissionPolicy"))
     for word in ("strategy|config", "evict-requests|mig-change", '"tranche.dev/mig-change'):
@@ -295,7 +295,7 @@ def test_the_control_daemons_pods(helm):
     spec = daemonset["spec"]["template"]["spec"]
     assert spec["nodeSelector"] == {"nvidia.com/mps.capable": "true", "pool": "gpu"}
     assert spec["hostPID"] is True and "hostNetwork" not in spec
-    # Neither DaemonSet counts the other's Pods (NVIDIA's two do).
+    # Neither DaemonSet selects the other's Pods (NVIDIA's two do).
     for one, other in ((daemonset, rendered.one("DaemonSet")), (rendered.one("DaemonSet"), daemonset)):
         selector = one["spec"]["selector"]["matchLabels"].items()
         assert selector <= one["spec"]["template"]["metadata"]["labels"].items()
@@ -325,7 +325,7 @@ def test_the_control_daemons_pods(helm):
 
 
 def test_an_agent_that_changes_mig_layouts_can_ask_the_control_daemons_to_end(helm):
-    """It locks a file of theirs, and who locks a file has to write it."""
+    """It locks a file of theirs, which takes write permission."""
     values = {"config": {"map": {"default": MPS}, "default": "default"}, "migManager": {"enabled": True}}
     assert helm.template(values).mounts()["/mps"] == "/run/nvidia/mps"
 
@@ -524,7 +524,7 @@ NVIDIAS = {"compat": {"nvidiaNames": True}, "config": {"map": {"default": LIMITS
 
 
 def test_names_of_nvidias_chart(helm):
-    """What scripts call by name, as NVIDIA's chart v0.20 has it for release nvdp."""
+    """Names that scripts use, as in NVIDIA's chart v0.20 for release nvdp."""
     rendered = helm.template(NVIDIAS, release="nvdp")
     plugin = rendered.one("DaemonSet", "nvdp-nvidia-device-plugin")
     ours = {"app.kubernetes.io/name": "nvidia-device-plugin", "app.kubernetes.io/instance": "nvdp"}
@@ -629,7 +629,8 @@ def test_cleanup_changes_the_container_that_there_is(helm, probes):
     assert changed["readinessProbe"]["exec"]["command"] == ["tranche", "cleanup", "--check"]
     assert changed["startupProbe"] is None and changed["livenessProbe"] is None
     assert change["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": "100%", "maxSurge": 0}
-    # It needs no GPU, so that neither a missing class of runtime nor a missing driver keeps it from starting.
+    # It needs no GPU, so neither a missing runtime class nor a missing driver keeps it from
+    # starting.
     assert change["template"]["spec"]["runtimeClassName"] is None
     assert changed["env"] == [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]
 
@@ -643,7 +644,7 @@ def test_an_image_that_cannot_be_pulled_ends_the_uninstall_soon(helm):
     assert pod["automountServiceAccountToken"] is False and "serviceAccountName" not in pod
     images = [job["spec"]["template"]["spec"]["containers"][0]["image"] for job in (first, then)]
     assert images[0] == images[1] == rendered.agent()["image"]
-    # Nothing but this job is left when it fails, and it removes itself.
+    # Only this job is left when it fails, and it removes itself.
     hooks = [o for o in rendered.objects if "helm.sh/hook" in o["metadata"].get("annotations", {})]
     assert all(weight(first) < weight(other) for other in hooks if other is not first)
     assert first["spec"]["ttlSecondsAfterFinished"] == 600
@@ -652,7 +653,8 @@ def test_an_image_that_cannot_be_pulled_ends_the_uninstall_soon(helm):
 
 @pytest.mark.parametrize("priority", [None, "system-node-critical", "mine"])
 def test_a_missing_class_of_priority_keeps_no_uninstall(helm, priority):
-    """It kept the agents from being made; the job that says that nothing ran, and cleaners, come without it."""
+    """It kept the agents from being made; the job that reports that nothing ran, and cleaners, do
+    without it."""
     rendered = helm.template({"priorityClassName": priority})
     for name in ("cleanup-image", "cleanup"):
         assert "priorityClassName" not in rendered.one("Job", f"gpu-tranche-{name}")["spec"]["template"]["spec"]
@@ -671,7 +673,8 @@ def test_without_cleanup_no_hooks(helm):
 
 
 def test_the_manifest_without_helm_is_updated_and_probed_as_the_chart(helm):
-    """deploy/daemonset.yaml: the next agent starts beside the one before, and is Ready when it can take over."""
+    """deploy/daemonset.yaml: the next agent starts next to the previous one, and is Ready when it
+    can take over."""
     manifest = yaml.safe_load((ROOT / "deploy/daemonset.yaml").read_text())
     rendered = helm.template({}, namespace="tranche")
     assert manifest["spec"].get("updateStrategy") == rendered.one("DaemonSet")["spec"]["updateStrategy"]

@@ -1,4 +1,4 @@
-"""Every mode's manifests as a real API server sees them: nothing unknown, nothing invalid."""
+"""Every mode's manifests for a real API server: nothing unknown, nothing invalid."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_the_small_definition_keeps_an_operators_policy_whole(helm, server):
 
 
 def test_the_arbiter_gets_no_token(helm, server):
-    """As the API server's admission makes the Pods: a token is put into the agent's alone."""
+    """As the API server's admission makes the Pods: only the agent's gets a token."""
     rendered = helm.template(MODES["limits"])
     tokens = {}
     for component in ("agent", "arbiter"):

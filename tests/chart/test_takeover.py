@@ -1,6 +1,7 @@
-"""docs/takeover.md as it is written, on a real Kubernetes by a real Helm: from the GPU operator's plugin and back, and
-from a release of NVIDIA's chart. Its plugin is played by this project's image called as nvidia-device-plugin, the
-operator by the test. Runs with the tests of the lab (TRANCHE_TEST_LAB)."""
+"""docs/takeover.md as written, on a real Kubernetes by a real Helm: from the GPU operator's plugin
+and back, and from a release of NVIDIA's chart. This project's image called as nvidia-device-plugin
+stands in for its plugin, the test for the operator. Runs with the tests of the lab
+(TRANCHE_TEST_LAB)."""
 
 import json
 import os
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 IMAGE = f"{VALUES['image']['repository']}:{VALUES['image']['tag']}"
-# What a page cannot know: the image, and how this cluster runs containers with GPUs.
+# Unknown to a page: the image, and how this cluster runs containers with GPUs.
 HERE = [f"image.repository={VALUES['image']['repository']}", f"image.tag={VALUES['image']['tag']}"]
 HERE += ["runtimeClassName=nvidia"]
 PLUGIN = "nvidia-device-plugin-daemonset"
@@ -36,7 +37,7 @@ def command(page: str, *words: str) -> str:
 
 
 class Shell:
-    """Runs the page's commands in this checkout, as their reader does."""
+    """Runs the page's commands in this checkout, as a reader does."""
 
     def __init__(self, lab):
         programs = lab.program("helm").parent
@@ -84,7 +85,7 @@ def offered(cluster, count: int) -> None:  # noqa: F811
 
 @pytest.fixture
 def running(cluster):  # noqa: F811
-    """Makes a Pod with a GPU, which runs from before the takeover to after it."""
+    """Makes a Pod with a GPU, which runs from before the takeover until after it."""
     made = []
 
     def start() -> str:
@@ -98,8 +99,8 @@ def running(cluster):  # noqa: F811
 
 
 class Operator:
-    """As much of the GPU operator as takes part: its definition, its policy, and a plugin while the policy says so.
-    With its plugin off it deletes what has its names, whoever made it."""
+    """The participating part of the GPU operator: its definition, its policy, and a plugin while
+    the policy wants one. With its plugin off it deletes what has its names, whoever made it."""
 
     def __init__(self, lab, definition: dict):
         self._lab = lab
@@ -169,7 +170,7 @@ def test_from_the_operators_plugin_and_back(cluster, operator, running):  # noqa
     rollout = ("-n", "gpu-operator", "rollout", "status", "daemonset/tranche")
     lab.kubectl(*rollout, "--timeout=120s", timeout=130)
     offered(cluster, 1)
-    # The operator reconciles again and again: what serves does not have its names.
+    # The operator keeps reconciling: what serves does not have its names.
     operator.reconcile()
     lab.kubectl(*rollout, "--timeout=10s")
     assert cluster.container("user") == container
@@ -183,7 +184,7 @@ def test_from_the_operators_plugin_and_back(cluster, operator, running):  # noqa
 
 
 def test_from_a_release_of_nvidias_chart(cluster, running, tmp_path):  # noqa: F811
-    """Upgraded in place: commands that name its objects go on."""
+    """Upgraded in place: commands that name its objects still work."""
     lab, shell = cluster.lab, Shell(cluster.lab)
     name = "nvdp-nvidia-device-plugin"
     labels = {"app.kubernetes.io/name": "nvidia-device-plugin", "app.kubernetes.io/instance": "nvdp"}

@@ -4,7 +4,7 @@ import copy
 
 LABELS = {"app": "a"}
 
-# kind -> (apiVersion, the path of the Pod template in spec, what spec has beside it)
+# kind -> (apiVersion, the path of the Pod template in spec, the rest of spec)
 SELECTOR = {"selector": {"matchLabels": LABELS}}
 WORKLOADS = {
     "ReplicationController": ("v1", ("template",), {}),
@@ -19,7 +19,7 @@ KINDS = ["Pod", *WORKLOADS]
 
 
 def make_namespace(server, name: str, labels: dict | None = None):
-    """With the account that Pods need; nobody makes it where no controllers run."""
+    """With the account that Pods need, which nobody makes without controllers."""
     server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels or {}}})
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}
     server.apply({**account, "metadata": {"name": "default", "namespace": name}})
@@ -30,7 +30,7 @@ def container(name="main", **resources) -> dict:
 
 
 def gpus(amount, name="main") -> dict:
-    """A container that asks for so many GPUs."""
+    """A container that asks for this number of GPUs."""
     return container(name, limits={"nvidia.com/gpu": amount})
 
 
@@ -43,7 +43,7 @@ def pod(*containers: dict, namespace="shop", name="p", annotations: dict | None 
 
 
 def within(kind: str, pod: dict) -> dict:
-    """The workload whose Pods are such; for Pod the Pod itself."""
+    """The workload with such Pods; for Pod the Pod itself."""
     if kind == "Pod":
         return pod
     version, path, more = WORKLOADS[kind]

@@ -1,4 +1,4 @@
-"""Claims for tests: templates, Pods that use them, and what became of them."""
+"""Claims for tests: templates, Pods that use them, and their state."""
 
 import json
 
@@ -79,17 +79,17 @@ def wait_devices(lab, node: str, *names: str) -> None:
 
 
 def results(lab, claim: str) -> list[dict]:
-    """What the scheduler gave a claim."""
+    """The scheduler's allocation for a claim."""
     return lab.get("resourceclaim", claim)["status"]["allocation"]["devices"]["results"]
 
 
 def device_statuses(lab, claim: str) -> list[dict]:
-    """What the driver says of a claim's devices."""
+    """The driver's status of a claim's devices."""
     return lab.get("resourceclaim", claim)["status"].get("devices", [])
 
 
 def claim_of(lab, name: str) -> str:
-    """The claim that a Pod's template made."""
+    """The claim made from a Pod's template."""
     statuses = lab.pod(name)["status"]["resourceClaimStatuses"]
     return statuses[0]["resourceClaimName"]
 
@@ -107,7 +107,7 @@ def memory_of(lab, name: str) -> int:
 
 
 def wait_clean(lab, node: str) -> None:
-    """Nothing of any claim is left on the node."""
+    """Waits until nothing of any claim is left on the node."""
     lab.wait(
         lambda: not records(lab, node) and not claim_files(lab, node),
         lambda: f"left on {node}: {records(lab, node)}, {claim_files(lab, node)}",

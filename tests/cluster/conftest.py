@@ -1,6 +1,6 @@
 """Tests on a real Kubernetes (docs/lab.md). They run when TRANCHE_TEST_LAB is set, as root: `make
-test-lab`. One lab serves all tests that do not say otherwise; they leave it as they found it, but for the MIG
-instances of node mig."""
+test-lab`. One lab serves all tests unless they say otherwise; they leave it as they found it,
+except for the MIG instances of node mig."""
 
 import os
 import pathlib
@@ -41,8 +41,8 @@ def pytest_collection_modifyitems(items):
 
 
 class OneLab:
-    """One lab at a time, kept while the same is asked for: a machine has few inotify instances (128 by
-    default), and each kubelet and containerd takes a dozen."""
+    """One lab at a time, kept while the same one is needed: a machine has few inotify instances
+    (128 by default), and each kubelet and containerd takes a dozen."""
 
     def __init__(self):
         self._lab = None
@@ -87,5 +87,5 @@ def two_gpu_lab(labs):
 
 @pytest.fixture(scope="module")
 def cdi_lab(labs):
-    """One node with four GPUs, where no container runtime of NVIDIA's is the default."""
+    """One node with four GPUs, without NVIDIA's container runtime as the default."""
     return labs.get(["a100-40gb-x4=a100"], runtime="cdi")

@@ -1,4 +1,4 @@
-"""Containers with limits: `tranche limit`, what a container can hold, and what its Events say."""
+"""Containers with limits: `tranche limit`, what a container can hold, and its Events."""
 
 import os
 import subprocess

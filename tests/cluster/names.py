@@ -1,6 +1,6 @@
-"""What the labs of this run are called."""
+"""The names of this run's labs."""
 
 import os
 
-# Short: unix socket paths lie below.
+# Short: unix socket paths are below.
 PREFIX = f"t{os.getpid() % 100000}"

@@ -1,5 +1,5 @@
-"""A real node feature discovery on a lab: its master, by the manifests that its project publishes, in a Pod
-under the image name that they have. Its program and manifests are lab/build/optional's."""
+"""A real node feature discovery on a lab: its master, by its project's published manifests, in a
+Pod under their image name. Program and manifests come from lab/build/optional."""
 
 import json
 import pathlib
@@ -24,8 +24,8 @@ def built() -> pathlib.Path | None:
 
 
 class Master:
-    """with Master(lab, "l20", folder, tmp_path): it runs on l20 and is ready; afterwards it is gone, and the
-    definitions and every object of them with it."""
+    """with Master(lab, "l20", folder, tmp_path): it runs on l20 and is ready; afterwards it is
+    gone, with the definitions and all their objects."""
 
     def __init__(self, lab, node: str, folder: pathlib.Path, temporary: pathlib.Path):
         self._lab = lab
@@ -48,8 +48,8 @@ class Master:
         return self._lab.kubectl("-n", NAMESPACE, "logs", "deployment/nfd-master", check=False)
 
     def _overlay(self) -> pathlib.Path:
-        """What the published overlay `default` has of the master, on that node and as a user with a number,
-        which the published image brings."""
+        """The master's part of the published overlay `default`, on that node and with a numeric
+        user, which the published image has."""
         shutil.copytree(self._folder / "deployment", self._temporary / "deployment", dirs_exist_ok=True)
         overlay = self._temporary / "deployment" / "overlays" / "lab"
         overlay.mkdir(exist_ok=True)

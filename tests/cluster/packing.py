@@ -1,9 +1,10 @@
-"""Shares placed online, one after the other, on GPUs of one size: what best fit comes to, for comparison."""
+"""Shares placed online, one after the other, on GPUs of one size: the result of best fit, for
+comparison."""
 
 
 def best_fit(arrivals: list[int], gpus: int) -> int:
-    """How many percent are placed when each share goes to the GPU on which the least is left afterwards, and
-    one that fits nowhere is turned away."""
+    """How many percent are placed when each share goes to the GPU with the least left afterwards,
+    and one that fits nowhere is refused."""
     free = [100] * gpus
     placed = 0
     for percent in arrivals:
@@ -17,7 +18,7 @@ def best_fit(arrivals: list[int], gpus: int) -> int:
 
 
 def first_fit(arrivals: list[int], gpus: int) -> int:
-    """The same where each share goes to the first GPU that has so much."""
+    """The same when each share goes to the first GPU with enough room."""
     free = [100] * gpus
     placed = 0
     for percent in arrivals:

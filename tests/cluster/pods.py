@@ -9,8 +9,8 @@ GPU = "nvidia.com/gpu"
 
 
 def pod(name: str, *command: str, image: str = "lab-static:1", **spec: object) -> str:
-    """A Pod that ends at once when told to. spec: more of its spec; `gpus` (so many of `resource`), other
-    `limits` and `env` of its container."""
+    """A Pod that ends at once on request. spec: more of its spec; `gpus` (number of `resource`),
+    other `limits` and `env` of its container."""
     container = {"name": "main", "image": image, "command": list(command)}
     resource = spec.pop("resource", GPU)
     limits = spec.pop("limits", {})
@@ -73,7 +73,7 @@ def agent(*arguments: str, driver_root: bool = False, **spec: object) -> str:
 
 
 class Applied:
-    """with Applied(lab, text): what the manifest makes is gone afterwards."""
+    """with Applied(lab, text): the manifest's objects are gone afterwards."""
 
     def __init__(self, lab, *manifests: str):
         self._lab = lab
@@ -92,8 +92,8 @@ class Applied:
 
 
 class Serving(Applied):
-    """The same for the only agents there are: afterwards no node offers anything, so that what the next
-    agents offer is not taken for it."""
+    """The same for the only agents: afterwards no node offers anything, so the next agents' offer
+    is not confused with it."""
 
     def __exit__(self, *error):
         super().__exit__(*error)

@@ -1,4 +1,4 @@
-"""Commands of the documentation, run as they stand there."""
+"""Commands of the documentation, run unchanged."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import markdown  # noqa: E402
 
 
 def block(page: str, heading: str, begins: str) -> str:
-    """The one block of code below a heading that begins so."""
+    """The only block of code below a heading that begins like this."""
     text = markdown.section((ROOT / page).read_text(), heading)
     (found,) = [code for _, code in markdown.code_blocks(text) if code.startswith(begins)]
     return found

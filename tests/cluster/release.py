@@ -6,7 +6,7 @@ import subprocess
 from pods import ROOT
 
 CHART = ROOT / "deploy" / "helm" / "tranche"
-# Which release a node belongs to (decision 21).
+# Names of a node's release (decision 21).
 CLAIMS = (
     "/var/lib/tranche/agent.lock",
     "/var/lib/kubelet/device-plugins/tranche/agent.lock",
@@ -51,8 +51,8 @@ class Release:
 
     def __exit__(self, *_) -> None:
         if self._installed:
-            # What clearing the nodes leaves is test_lifecycle's (tests/chart). The nodes are given up all the same:
-            # a release in another namespace would wait for this one.
+            # What clearing leaves is tested by test_lifecycle (tests/chart). The nodes must be
+            # given up, or a release in another namespace would wait for this one.
             nodes = list(self.agents())
             self.uninstall("--no-hooks")
             for node in nodes:
@@ -78,7 +78,7 @@ class Release:
         }
 
     def untouched(self, before: dict) -> bool:
-        """The agents are the Pods they were, and none of their containers was restarted."""
+        """The agents are the same Pods, without restarted containers."""
         now = self.agents()
         same = {node: pod["metadata"]["uid"] for node, pod in now.items()} == {
             node: pod["metadata"]["uid"] for node, pod in before.items()

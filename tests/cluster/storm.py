@@ -6,7 +6,8 @@ from pods import GPU, pod
 
 
 class Storm:
-    """Threads that make Pods which ask for a tranche: each is deleted when kubelet has decided about it."""
+    """Threads that make Pods which ask for a tranche: each is deleted when kubelet has decided
+    about it."""
 
     def __init__(self, lab, node: str, threads: int = 4):
         self._lab = lab
@@ -36,7 +37,7 @@ class Storm:
             self._counts[thread] += 1
 
     def _one(self, name: str) -> None:
-        # Past the scheduler: nothing but kubelet says whether there is a tranche.
+        # Without the scheduler: only kubelet decides whether there is a tranche.
         self._lab.apply(pod(name, "sleep", "infinity", gpus=1, nodeName=self._node))
         status = {}
 
@@ -53,7 +54,8 @@ class Storm:
 
 
 def replaced_under_storm(lab, namespace: str, daemonset: str, node: str = "l20") -> list:
-    """What kubelet said of the Pods that it refused while all agents were replaced three times."""
+    """Kubelet's messages for the Pods that it refused while all agents were replaced three
+    times."""
     with Storm(lab, node) as storm:
         lab.wait(lambda: storm.started >= 3, "the storm goes")
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Pods get GPUs by the CDI files that the agent writes: plain runc, no runtime of NVIDIA's."""
+"""Pods get GPUs by the CDI files that the agent writes: plain runc, without NVIDIA's runtime."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def test_a_pod_sees_exactly_what_its_cdi_device_has(cdi_lab):
             variables = set(re.findall(r"^NVIDIA_\w+=.*$", text, re.MULTILINE))
             assert variables == {one for one in spec["containerEdits"]["env"] if one.startswith("NVIDIA_")}
             assert "NVIDIA_VISIBLE_DEVICES=void" in variables
-            # NVIDIA's hook, played: the links that the file names are in the container.
+            # The stand-in of NVIDIA's hook made the links that the file names.
             link = lab.exec("one", "readlink", "/usr/lib/x86_64-linux-gnu/libcuda.so")
             assert link == "libcuda.so.1\n"
             # A program finds the driver by its name, and its kernels run.

@@ -1,5 +1,5 @@
-"""What containers with claims are held to, on a real Kubernetes: `tranche limit` and annotations, several shares of
-one GPU in a container, and the configurations of NVIDIA's driver."""
+"""Limits of containers with claims, on a real Kubernetes: `tranche limit` and annotations, several
+shares of one GPU in a container, and the configurations of NVIDIA's driver."""
 
 import json
 
@@ -52,7 +52,7 @@ def restarts(lab, name: str) -> list[int]:
 
 
 def tenants(lab) -> dict[str, dict]:
-    """What each tenant of the node is held to on its device, by its id."""
+    """Each tenant's limits on its device, by its id."""
     text = lab.node("l20").run("bash", "-c", "cat /var/lib/tranche/tenants/*.json").out
     decoder, found = json.JSONDecoder(), {}
     while text.strip():
@@ -76,7 +76,7 @@ def test_a_share_is_lowered_and_set_back_while_it_runs(lab, release):
         where = [shown[key] for key in ("node", "namespace", "pod", "container", "resource", "state")]
         assert where == ["l20", "default", "user", "main", "claim/gpu", "holds"]
 
-        # What the claim got is the most.
+        # What the claim got is the maximum.
         done = limit(lab, "set", "user", "--memory", "24Gi")
         assert done.returncode == 1
         assert "24576 MiB is more than the 22722 MiB of the claim" in done.stderr
@@ -179,7 +179,7 @@ def test_two_shares_of_one_gpu_in_one_container_are_added_up(lab, release):
             lab.wait_pod("requests")
             assert memory_of(lab, "requests") == 14 << 10
         wait_clean(lab, "l20")
-        # Beside a claim that another container uses, each has its own.
+        # With another container's claim, each has its own.
         apart = several("apart", {"first": [one], "second": [other]}, one="small", other="large")
         by_request = several(
             "named", {"first": [{"name": "both", "request": "a"}], "second": [{"name": "both", "request": "b"}]}, both="two"
@@ -219,7 +219,7 @@ def test_a_configuration_of_nvidias_driver_lowers_and_never_raises(lab, release)
             assert not can_hold(lab, "lowered", "9Gi")
             [given] = results(lab, claim_of(lab, "lowered"))
             assert tenants(lab)[given["shareID"]]["permille"] == 200
-            # The operator may give it what the claim got.
+            # The operator may raise it to what the claim got.
             assert limit(lab, "set", "lowered", "--memory", "20Gi").returncode == 0
             lab.wait(lambda: can_hold(lab, "lowered", "18Gi"), "the arbiter has the new limit")
             lab.wait_pod("sliced")

@@ -1,4 +1,5 @@
-"""How long claims take on a real Kubernetes: figures for docs/performance.md, printed. Nothing is asserted of them."""
+"""How long claims take on a real Kubernetes: figures for docs/performance.md, printed, without
+assertions."""
 
 import json
 import re
@@ -37,8 +38,8 @@ def seconds_until(lab, what, longest: float = 60) -> float:
 
 
 def prepares(lab, prefix: str) -> list[float]:
-    """How long the driver took for each claim of Pods named so, in milliseconds: from kubelet's call to the answer,
-    with the question to the API server. The agent's log tells it."""
+    """The driver's time for each claim of Pods with these names, in milliseconds: from kubelet's
+    call to the answer, including the request to the API server. From the agent's log."""
     text = lab.kubectl("-n", "kube-system", "logs", "daemonset/tranche", "--all-pods=true", "--tail=-1")
     return sorted(float(took) for took in re.findall(rf"prepared claim default/{prefix}\S* in ([0-9.]+) ms", text))
 
@@ -59,8 +60,8 @@ def test_how_long_slices_take(lab, release):
 @pytest.mark.soak
 @pytest.mark.parametrize("at_once", [1, 20])
 def test_how_long_prepare_takes(lab, release, at_once):
-    """Claims of each kind, whose Pods come one after the other or twenty at once, when nothing of those before is
-    left."""
+    """Claims of each kind, with Pods one after the other or twenty at once, when nothing of earlier
+    ones is left."""
     profile = "device.attributes['gpu.nvidia.com'].profile == '1g.18gb'"
     kinds = {
         "share": request("gpu", "gpu-share", capacity=share("1Gi", 1)["exactly"]["capacity"]),

@@ -20,7 +20,7 @@ from pods import Applied
 from release import Release
 
 GPUS = 8
-# Of an A100 80GB, in MiB, so that memory and compute are scarce together.
+# Of an A100 80GB, in MiB, so that memory and compute run out together.
 MEMORY = 81920 - 644 - 32  # what programs can have of an A100-80GB
 
 
@@ -91,7 +91,7 @@ def test_a_hundred_shares_never_exceed_a_gpu(lab, release, paced):
                     lab.wait(
                         lambda one=name: is_running(lab, one) or is_pending(lab, one), f"{name} is decided about"
                     )
-                    # One that fits nowhere leaves, as with the packing that it is compared with.
+                    # One that fits nowhere is removed, as in the packing for comparison.
                     if not is_running(lab, name):
                         lab.kubectl("delete", "pod", name, "--wait")
                         continue
@@ -113,7 +113,8 @@ def test_a_hundred_shares_never_exceed_a_gpu(lab, release, paced):
 
 
 def settle(lab, before: str) -> None:
-    """The order of the slice follows within 2 s; the next share may come when it does not change any more."""
+    """The order of the slice follows within 2 s; the next share may come when it no longer
+    changes."""
     end = time.monotonic() + 2.5
     while time.monotonic() < end:
         if next(iter(devices(lab, "a100"))) != before:

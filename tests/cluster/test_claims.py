@@ -47,7 +47,7 @@ def test_two_halves_share_a_gpu_and_a_third_waits(lab, release):
                 [given] = results(lab, claim_of(lab, name))
                 assert given["device"] == "gpu-0"
                 assert lab.exec(name, "ls", "/run/tranche").split() == [given["shareID"]]
-            # More than its part is refused, and its part is there.
+            # More than its part is refused, and its part is available.
             hold = ("tranche-load", "hold", "--duration", "100ms", "--memory")
             lab.exec("one", *hold, "20Gi")
             assert "memory" in lab.exec("one", "bash", "-c", " ".join([*hold, "24Gi"]) + " 2>&1; true")
@@ -75,7 +75,7 @@ def test_a_plain_pod_gets_a_whole_gpu_of_a_node_in_mode_dra(lab, release):
             own = lab.node("a100").uuids()
             [given] = results(lab, claim_of(lab, "part"))
             assert own[int(given["device"].removeprefix("gpu-"))] not in seen
-            # The fullest stands first, so that the next share goes there.
+            # The fullest comes first, so that the next share goes there.
             def first() -> str:
                 return next(iter(devices(lab, "a100")))
 
@@ -107,7 +107,7 @@ def test_a_claim_by_model_and_four_of_one_island(lab, release):
 
 
 def test_from_one_mode_to_the_other_no_pod_is_restarted(lab, release):
-    """What containers hold stays theirs, and is given out by the other wire when they have ended."""
+    """Containers keep what they hold; the other wire gives it out when they have ended."""
     wait_offer(lab, "a100", 4)
     holder = pod("holder", "sleep", "infinity", image="lab-glibc:1", gpus=3, node="a100", runtimeClassName="nvidia")
     claims = template("whole", request())
@@ -126,7 +126,8 @@ def test_from_one_mode_to_the_other_no_pod_is_restarted(lab, release):
                 assert lab.pod("holder")["status"]["containerStatuses"][0]["restartCount"] == 0
                 lab.kubectl("delete", "pod", "holder", "--wait")
                 wait_devices(lab, "a100", *[f"gpu-{index}" for index in range(4)])
-                # And back: the claim keeps its GPU, with a taint, and the device plugin has the others.
+                # And back: the claim keeps its GPU, with a taint, and the device plugin has the
+                # others.
                 lab.kubectl("label", "--overwrite", "node", "a100", "tranche.dev/mode=device-plugin")
                 wait_offer(lab, "a100", 3)
                 wait_devices(lab, "a100", *free)
@@ -164,7 +165,7 @@ def test_claims_outlive_kubelet_and_agent(lab, release):
 
 
 def test_an_unhealthy_gpu_gets_no_claim_until_it_heals(lab, release):
-    """And Pods that hold it are evicted, where the operator has said so."""
+    """And Pods that hold it are evicted, if the operator wants that."""
     with InMode(lab, "l20"), Applied(lab, HALF, claiming("victim", "half")):
         lab.wait_pod("victim")
         node = lab.node("l20")

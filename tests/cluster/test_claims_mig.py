@@ -1,5 +1,6 @@
-"""MIG instances that are made for claims and removed after them, with a real scheduler, kubelet and API server: what a
-claim gets, that a GPU is whole, shared or cut, and never two of these at once, and that nothing is left."""
+"""MIG instances that are made for claims and removed after them, with a real scheduler, kubelet and
+API server: what a claim gets, that a GPU is whole, shared or cut, but only one of these at once,
+and that nothing is left."""
 
 import re
 
@@ -67,7 +68,7 @@ def test_an_instance_is_made_and_removed(lab, release):
                 seen = lab.exec(name, "nvidia-smi", "-L")
                 assert re.findall(r"MIG (\S+)", seen) == [wanted], seen
             assert sorted(layout(lab, "h100", 0)) == ["1g.10gb", "3g.40gb"]
-            # Restarts change nothing, and what is made later goes beside it.
+            # Restarts change nothing, and later instances are added.
             before = lab.node("h100").run("nvidia-smi", "-L").out
             lab.kubectl("-n", "kube-system", "rollout", "restart", "daemonset/tranche")
             lab.kubectl("-n", "kube-system", "rollout", "status", "daemonset/tranche", "--timeout=90s", timeout=100)
@@ -109,7 +110,8 @@ def test_share_and_instance_exclude_each_other_and_flip_back(lab, release):
         wait_clean(lab, "h100")
         with Applied(lab, claiming("cut-once", "1g-10gb")):
             lab.wait_pod("cut-once")
-            # The scheduler gives the GPU on as soon as the Pod is gone; the agent waits for the instance's end.
+            # The scheduler gives the GPU out as soon as the Pod is gone; the agent waits for the
+            # instance's end.
             with Applied(lab, claiming("all", "whole", node="h100")):
                 waits("all")
                 lab.kubectl("delete", "pod", "cut-once", "--grace-period=0", "--force")
@@ -143,7 +145,8 @@ def test_eight_gpus_are_filled_without_double_booking(lab, release):
 
 
 def test_what_somebody_else_cut_stays_theirs(lab, release):
-    """An instance that no claim has is given as it is, and its GPU is cut for claims again when it has gone."""
+    """An instance without a claim is given as it is, and its GPU is cut for claims again when it
+    has gone."""
     with InMode(lab, "h100"), Applied(lab, profile("1g.10gb")):
         wait_places(lab, "h100")
         node = lab.node("h100")
@@ -162,7 +165,8 @@ def test_what_somebody_else_cut_stays_theirs(lab, release):
 
 
 def test_a_change_of_the_layout_waits_for_claims(lab, release):
-    """Their Pods are evicted, as those of the device plugin are, and the layout's instances can be claimed."""
+    """Their Pods are evicted, like those of the device plugin, and the layout's instances can be
+    claimed."""
     with InMode(lab, "h100"), Applied(lab, profile("1g.10gb"), profile("3g.40gb")):
         wait_places(lab, "h100")
         with Applied(lab, claiming("moved", "1g-10gb")):

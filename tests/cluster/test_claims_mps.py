@@ -40,7 +40,7 @@ def wait_taints(lab, *keys: str) -> None:
 
 
 def env_of(lab, name: str) -> dict[str, str]:
-    """What the container was told of MPS."""
+    """The container's MPS variables."""
     lines = lab.exec(name, "bash", "-c", "env | grep ^CUDA_MPS").splitlines()
     return dict(line.split("=", 1) for line in lines)
 
@@ -60,7 +60,7 @@ def test_two_claims_run_at_once_and_each_is_held_to_its_memory(lab):
                 assert told[name]["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"].endswith(f"={mib}M")
                 assert told[name]["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] == percent
                 assert memory_of(lab, name) == mib
-            # Both hold 8 GiB now, and have what is left of their shares.
+            # Both hold 8 GiB now, and can have the rest of their shares.
             lab.wait(lambda: not can_hold(lab, "small", "4Gi"), "the small one's memory is taken")
             assert can_hold(lab, "small", "1Gi")
             lab.wait(lambda: not can_hold(lab, "large", "14Gi"), "the large one's memory is taken")

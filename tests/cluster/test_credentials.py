@@ -1,4 +1,4 @@
-"""The agent's token is replaced while it runs: the same Pod, without a restart, goes on."""
+"""The agent's token is replaced while it runs: the same Pod continues, without a restart."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ REFUSED = "the API server does not accept the credentials of the Pod's service a
 
 @pytest.fixture
 def release(lab):
-    """On one node; its labels go to the Node, so that the agent writes with its token too."""
+    """On one node; its labels go to the Node, so the agent also writes with its token."""
     lab.apply(config_map(default=2, four=4).replace("node-configs", MAP))
     here = f"nodeSelector.kubernetes\\.io/hostname={NODE}"
     with Release(lab, f"config.name={MAP}", "gfd.enabled=true", "gfd.labelOutput=node", here) as one:
@@ -61,7 +61,7 @@ def follows(lab) -> None:
 
 
 def test_a_service_account_that_is_made_anew(lab, release):
-    """Its tokens are refused from then on; a restarted kubelet asks for new ones."""
+    """Its tokens are refused from then on; a restarted kubelet requests new ones."""
     agents = release.agents()
     old = token(lab, release)
     assert is_good(lab, old)
@@ -71,7 +71,7 @@ def test_a_service_account_that_is_made_anew(lab, release):
     wanted = {key: made["metadata"][key] for key in ("name", "namespace", "labels", "annotations")}
     lab.apply(json.dumps({**made, "metadata": wanted}))
     lab.wait(lambda: not is_good(lab, old), "the token is refused")
-    # A watch that is open stays so; a new one has to show the token.
+    # An open watch stays; a new one has to show the token.
     lab.restart_api_server()
     lab.wait(lambda: REFUSED in release.log(NODE), lambda: release.log(NODE)[-3000:])
     label(lab, NODE, "four")
@@ -84,8 +84,8 @@ def test_a_service_account_that_is_made_anew(lab, release):
 
 
 def short_token(name: str, container: str) -> str:
-    """The service account's volume as Kubernetes makes it, with a token of ten minutes, the shortest there
-    is."""
+    """The service account's volume as Kubernetes makes it, with a token of ten minutes, the
+    shortest possible."""
     place = "/var/run/secrets/kubernetes.io/serviceaccount"
     sources = [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": 600}},
@@ -118,7 +118,7 @@ def test_a_token_that_expires_after_ten_minutes(lab, release):
     follows(lab)
     label(lab, NODE, "")
     wait_offer(lab, NODE, 2)
-    # A minute more: nothing that remembers the token takes it any longer.
+    # A minute more: no cache accepts the token any longer.
     lab.wait(lambda: time.time() > first["exp"] + 60, "the first token has expired", timeout=900)
     assert claims(token(lab, release))["iat"] > first["iat"]
     follows(lab)

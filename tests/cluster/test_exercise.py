@@ -91,7 +91,7 @@ def the_fourth_runs_and_the_fifth_waits(lab, pods: str) -> None:
 
 
 def capacity_shrinks_under_a_holder(lab) -> None:
-    """4 replicas are held; the map now says 2: nobody is killed."""
+    """4 replicas are held; the map now has 2: nobody is killed."""
     before = {pod["metadata"]["name"]: pod["status"]["startTime"] for pod in worker_pods(lab)}
     text = (PLATFORM / "device-plugin-config.yaml").read_text()
     head, rest = text.split("  timeslice-4: |", 1)

@@ -1,4 +1,4 @@
-"""The agent on a cluster when things go wrong around it."""
+"""The agent on a cluster when others fail."""
 
 import json
 
@@ -31,7 +31,7 @@ def release(lab):
 
 
 def agents(lab, node: str) -> list[str]:
-    """Process ids; probes that run are among them."""
+    """Process ids, including running probes."""
     return lab.node(node).run("pgrep", "-f", "^tranche agent", check=False).out.split()
 
 
@@ -42,7 +42,7 @@ def end_agent(lab, node: str) -> None:
 
 
 def status_of(lab, node: str) -> str:
-    """What the agent answers a probe in its container, whether the API server is there or not."""
+    """The agent's answer to a probe in its container, with or without the API server."""
     answer = ""
     for pid in agents(lab, node):
         inside = ("nsenter", "--target", pid, "--mount", "--net", "--pid")
@@ -52,7 +52,8 @@ def status_of(lab, node: str) -> str:
 
 
 def test_an_api_server_that_is_away(lab, release):
-    """An agent that starts meanwhile serves what was in force last, and follows when it is back."""
+    """An agent that starts meanwhile serves the last configuration in force, and follows when it is
+    back."""
     label(lab, "t4", "four")
     wait_offer(lab, "t4", 4)
     lab.client.stop("kube-apiserver")
@@ -100,7 +101,8 @@ def test_a_node_that_is_deleted_and_comes_back(lab, release):
 
 
 def test_a_missing_right_is_named(lab, release):
-    """Without the right to read the map the agent serves what was in force and says which rule is missing."""
+    """Without the right to read the map the agent serves the last configuration in force and names
+    the missing rule."""
     roles = lab.get("roles", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=tranche")["items"]
     [role] = [one for one in roles if any("configmaps" in rule["resources"] for rule in one["rules"])]
     name = role["metadata"]["name"]
@@ -127,7 +129,8 @@ def test_a_missing_right_is_named(lab, release):
 
 
 def test_two_agents_on_one_node(lab, release):
-    """The second waits for the first to end, and takes over then: it was told to, the first is not uninstalled."""
+    """The second waits for the first to end, and takes over then: it has takeOver, the first is not
+    uninstalled."""
     options = ("cleanup.enabled=false", "admissionPolicy.enabled=false", "probes.readiness=null", "probes.startup=null")
     options += ("takeOver=true",)
     serves = f"release {NAMESPACE}/{release.name} serves this node"
@@ -140,7 +143,7 @@ def test_two_agents_on_one_node(lab, release):
 
 
 def end_first(lab, release) -> None:
-    """The first agent leaves the node, as its DaemonSet no longer wants it there."""
+    """The first agent leaves the node, because its DaemonSet no longer wants it there."""
     patch = {"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": "nowhere"}}}}}
     lab.kubectl("-n", NAMESPACE, "patch", "daemonset", release.name, "-p", json.dumps(patch))
     lab.wait(lambda: "t4" not in release.agents(), "the first agent is gone")

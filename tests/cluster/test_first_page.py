@@ -1,5 +1,6 @@
-"""The documentation as a new user follows it: README's first page installs, its first Pod runs and has a
-quarter of the GPU; the runbook's first look shows what is wrong, its removal without Helm clears the node."""
+"""The documentation as a new user follows it: README's first page installs, its first Pod runs and
+has a quarter of the GPU; the runbook's first look shows what is wrong, its removal without Helm
+clears the node."""
 
 import json
 import re
@@ -19,7 +20,7 @@ def lab(labs):
 
 
 def commands(begins: str) -> list[str]:
-    """The commands of README's page, without their comments, for the lab's node."""
+    """The commands of README's page without comments, for the lab's node."""
     lines = block("README.md", "Install", begins).splitlines()
     return [line.split(" #")[0].strip().replace("GPU-NODE", "l20") for line in lines if line.strip()]
 
@@ -36,7 +37,7 @@ def image(lab, tmp_path):
 
 @pytest.mark.usefixtures("image")
 def test_the_first_page_holds(lab, tmp_path):
-    """Its commands as they stand, from the image's import to the uninstall."""
+    """Its commands unchanged, from the image's import to the uninstall."""
     first = block("README.md", "Install", "apiVersion: v1\nkind: Pod")
     (tmp_path / "first.yaml").write_text(first)
     (tmp_path / "values.yaml").write_text(block("README.md", "Install", "runtimeClassName: nvidia"))
@@ -65,7 +66,8 @@ def test_the_first_page_holds(lab, tmp_path):
 
 
 def test_the_runbooks_first_look(lab):
-    """A GPU fails and a label names no key: the six commands tell both, and the agent stays ready."""
+    """A GPU fails and a label names no key: the six commands show both, and the agent stays
+    ready."""
     look = block("docs/runbook.md", "First look", "kubectl -n NS get pods").splitlines()
     with Release(lab, "config.map.default=version: v1") as release:
         wait_offer(lab, "l20", 1)
@@ -121,7 +123,7 @@ def test_removal_without_helm_clears_the_node(lab):
 
 @pytest.mark.usefixtures("image")
 def test_removal_of_the_manifest_clears_the_node(lab):
-    """The same for who applied deploy/daemonset.yaml."""
+    """The same for a user of deploy/daemonset.yaml."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"default": "version: v1"}}
     config["metadata"] = {"name": "tranche-config", "namespace": "kube-system"}
     holder = pod("holder", "sleep", "infinity", gpus=1, node="l20")

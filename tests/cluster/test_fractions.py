@@ -1,5 +1,5 @@
-"""The scenario fractions as it is written: `nvidia.com/gpu: 0.5` on a real Kubernetes, by the webhook, the scheduler and
-the DRA driver."""
+"""The scenario fractions as written: `nvidia.com/gpu: 0.5` on a real Kubernetes, by the webhook,
+the scheduler and the DRA driver."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ from release import Release
 
 LATER = (ROOT / "tests/data/reports/03-nodes-come-later/halves.yaml").read_text()
 PUBLISHED = SCENARIOS / "platform" / "dra-as-published.yaml"
-# What the scenario's images do is not told; they wait.
+# The scenario does not say what its images do; here they wait.
 WAIT = ["sleep", "infinity"]
 
 
@@ -80,7 +80,7 @@ def running(lab) -> list[str]:
 
 
 def unscheduled(lab) -> str:
-    """Why Pods wait, as the scheduler says it."""
+    """The scheduler's reasons why Pods wait."""
     conditions = [one for p in lab.get("pods")["items"] for one in p["status"].get("conditions", [])]
     return "\n".join(one.get("message", "") for one in conditions if one["type"] == "PodScheduled")
 
@@ -99,12 +99,13 @@ def test_a_node_that_comes_later_gets_the_pod_that_waits(lab, release):
 
 @pytest.mark.short
 def test_half_pods_as_written(lab, release):
-    """Two share the GPU, each held to half; the third waits, and has its half when one has gone."""
+    """Two share the GPU, each limited to half; the third waits, and has its half when one has
+    gone."""
     with Applied(lab, HALF):
         lab.wait(lambda: has_started(lab, "vgpu-pod"), "the Pod as it is written starts")
         [given] = results(lab, claim_of(lab, "vgpu-pod"))
         assert given["consumedCapacity"] == {"memory": "22722Mi", "compute": "50"}
-        # Applied again, the manifest changes nothing of the Pod.
+        # Applying the manifest again changes nothing of the Pod.
         before = lab.pod("vgpu-pod")["spec"]
         lab.apply(HALF)
         assert lab.pod("vgpu-pod")["spec"] == before
@@ -163,7 +164,8 @@ def test_workloads_ask_for_fractions(lab, release):
 
 
 def test_the_published_claim_runs_as_lint_corrects_it(lab, release):
-    """Refused as published; what lint prints is taken, and its Pod gets a GPU of 40000 MiB or more."""
+    """Refused as published; lint's output is accepted, and its Pod gets a GPU of 40000 MiB or
+    more."""
     program = ROOT / "build" / "bin" / "tranche"
     done = subprocess.run(
         [str(program), "lint", "-o", "json", str(PUBLISHED)], capture_output=True, text=True, check=False
@@ -171,7 +173,7 @@ def test_the_published_claim_runs_as_lint_corrects_it(lab, release):
     assert done.returncode == 1, done.stderr
     corrected = json.loads(done.stdout)["files"][0]["corrected"]
     lab.load_images(corrected)
-    # The image of the scenario does something of its own; here it waits.
+    # The scenario's image has a program of its own; here it waits.
     waiting = corrected.replace("  - name: trainer\n", "  - name: trainer\n    command: [sleep, infinity]\n")
     lab.kubectl("create", "namespace", "ml-team")
     try:
@@ -214,7 +216,7 @@ def quotas(lab) -> dict[str, dict]:
 
 
 def test_a_namespaces_quota_is_for_whole_gpus_and_shares_together(lab, release):
-    """Kubernetes' own controllers count and try again."""
+    """Kubernetes' own controllers count and retry."""
     whole = waiting(WHOLE, "whole")
     with Applied(lab, QUOTA):
         lab.wait(lambda: quotas(lab).get("gpus", {}).get("used"), "the quota is counted")

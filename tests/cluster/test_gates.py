@@ -1,5 +1,6 @@
-"""Kubernetes' feature gates for shares, MIG instances for claims, taints and plain Pods are off, as they are before 1.36:
-nodes in mode dra give whole GPUs to claims, fractions become replicas or are refused, and people are told."""
+"""Kubernetes' feature gates for shares, MIG instances for claims, taints and plain Pods are off, as
+before 1.36: nodes in mode dra give whole GPUs to claims, fractions become replicas or are refused,
+and this is reported."""
 
 import json
 import re
@@ -48,7 +49,7 @@ def minor_version() -> int:
 
 
 def gates() -> dict[str, bool]:
-    # A gate of 1.36 cannot be on without another one of these.
+    # A gate of 1.36 needs another one of these.
     newer = ["ResourceHealthStatusMessage"] if minor_version() >= 36 else []
     return dict.fromkeys(OFF + newer, False)
 
@@ -89,7 +90,7 @@ def release(lab):
 
 
 def told(lab, node: str) -> str:
-    """The notes of a Node's Events of gates that are off."""
+    """The notes of a Node's Events about gates that are off."""
     fields = f"reason=FeatureGatesOff,involvedObject.name={node}"
     events = lab.get("events", "-n", "default", "--field-selector", fields)["items"]
     return "\n".join(event["message"] for event in events)
@@ -158,7 +159,7 @@ def test_a_gpu_that_is_ill_is_taken_out_of_the_slices(lab, release):
                 node.sim("clear")
                 node.sim("reset", "--gpu", 0)
                 lab.wait_pod("late")
-                # Who holds it keeps it, and its place in the slices.
+                # A holder keeps it, and its place in the slices.
                 lab.wait(lambda: gpus_healthy(lab, "l20") == "True", "the agent knows that it healed")
                 node.sim("fault", "lost", "--gpu", 0)
                 lab.wait(lambda: gpus_healthy(lab, "l20") == "False", "the agent knows that it is ill again")

@@ -1,4 +1,5 @@
-"""A feature gate that is on at the API server, and off at the scheduler or at kubelet, is told."""
+"""A feature gate that is on at the API server, and off at the scheduler or at kubelet, is
+reported."""
 
 import pytest
 from claims import VALUES, InMode, wait_devices
@@ -11,7 +12,7 @@ from test_gates import minor_version, told
 @pytest.fixture(scope="module")
 def lab(labs):
     off = {"kube-scheduler:DRAConsumableCapacity": False, "kubelet:ResourceHealthStatus": False}
-    # A gate of 1.36 cannot be on without the other one.
+    # A gate of 1.36 needs the other one.
     if minor_version() >= 36:
         off["kubelet:ResourceHealthStatusMessage"] = False
     lab = labs.get(["l20"], runtime="cdi", gates=off)
@@ -20,7 +21,7 @@ def lab(labs):
 
 
 def notes(lab, pod: str) -> str:
-    """Of the Pod's Events of gates that are off."""
+    """Of the Pod's Events about gates that are off."""
     fields = f"reason=FeatureGatesOff,involvedObject.name={pod}"
     return "\n".join(event["message"] for event in lab.get("events", "--field-selector", fields)["items"])
 

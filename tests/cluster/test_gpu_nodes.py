@@ -1,5 +1,5 @@
-"""GPUNodes as an operator sees them (docs/gpunode.md): what each node has, who holds it, and that an agent writes
-its own node's alone."""
+"""GPUNodes for an operator (docs/gpunode.md): what each node has, who holds it, and that an agent
+writes only its own node's."""
 
 import json
 
@@ -13,7 +13,7 @@ OBJECTS = "gpunodes.tranche.dev"
 
 @pytest.fixture(scope="module")
 def release(lab):
-    """With the chart's own values, but for the lab's."""
+    """With the chart's own values, except for the lab's."""
     with Release(lab) as one:
         for node, count in NODES.items():
             wait_offer(lab, node, count)
@@ -52,7 +52,7 @@ def test_who_holds_a_gpu(lab, release):
         assert row[1:6] == ["device-plugin", "4", "A100-SXM4-40GB", "4/4", "2/4"], table
         [offered] = now["resources"]
         assert (offered["name"], offered["tranches"], offered["healthy"]) == (GPU, 4, 4)
-    # Kubelet's record still names it for a while, and what goes is written every 30 s.
+    # Kubelet's record still names it for a while, and removals are written every 30 s.
     wait_status(lab, "a100", lambda now: now["holdings"] == [], "nobody holds anything", timeout=150)
 
 
@@ -73,7 +73,8 @@ def test_what_somebody_changed_is_put_right(lab, release):
 
 @pytest.fixture
 def as_agent_of_t4(lab, release, tmp_path):
-    """kubectl with the token that kubelet gave the agent's Pod on t4. Returns what it says of a refusal."""
+    """kubectl with the token that kubelet gave the agent's Pod on t4. Returns the text of a
+    refusal."""
     uid = release.agents()["t4"]["metadata"]["uid"]
     folder = f"/var/lib/kubelet/pods/{uid}/volumes/kubernetes.io~projected"
     token = lab.node("t4").run("sh", "-c", f"cat {folder}/*/token").out.strip()

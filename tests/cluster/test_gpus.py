@@ -1,4 +1,4 @@
-"""Pods get GPUs on a real node: by the runtime wrapper that plays NVIDIA's."""
+"""Pods get GPUs on a real node: by the wrapper that stands in for NVIDIA's runtime."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ CONTROL = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
 
 
 def seen(lab: Lab, name: str) -> tuple[list[str], set[str], str]:
-    """UUIDs that nvidia-smi -L lists, device nodes, and the variables of NVIDIA's of a LIST Pod."""
+    """UUIDs in nvidia-smi -L, device nodes, and NVIDIA's variables of a LIST Pod."""
     lab.wait_pod(name)
     text = lab.wait(lambda: "NVIDIA_" in lab.logs(name) and lab.logs(name), f"{name} says its variables")
     nodes = {line for line in text.splitlines() if line.startswith("nvidia")}
@@ -61,7 +61,8 @@ def test_a_pod_sees_exactly_its_gpu(lab):
 
 @pytest.mark.parametrize("strategy", ["volume-mounts", "cdi-cri", "cdi-annotations"])
 def test_other_ways_to_name_a_gpu_to_the_runtime(lab, strategy):
-    """`envvar` is in every other test. With CDI the wrapper, though the default, adds no GPU itself."""
+    """All other tests use `envvar`. With CDI the wrapper, though the default, adds no GPU
+    itself."""
     arguments = [f"--device-list-strategy={strategy}", "--driver-root-ctr-path=/driver-root"]
     with Serving(lab, agent(*arguments, driver_root=True)):
         wait_offer(lab, "a100", 4)
@@ -75,7 +76,7 @@ def test_other_ways_to_name_a_gpu_to_the_runtime(lab, strategy):
 
 
 def test_a_privileged_pod_without_a_gpu_sees_every_device(lab):
-    """The rollout's fault: it saw the device files but was kept from them by the device cgroup."""
+    """The rollout's fault: it saw the device files but the device cgroup blocked them."""
     asks = pod("bold", *LIST, image="lab-glibc:1", node="l20", security={"privileged": True})
     with Applied(lab, asks):
         lab.wait_pod("bold")
@@ -102,7 +103,7 @@ def test_a_pod_sees_exactly_its_mig_device(lab):
             assert devices()[uuid] == "1g.5gb"
             caps = lab.exec("small", "ls", "/dev/nvidia-caps").split()
             assert len(caps) == 2  # the GPU instance's and the compute instance's
-        # An instance made while the node runs, as an administrator would.
+        # An instance made while the node runs, as by an administrator.
         node.sim("mig", "destroy", "--all")
         for _ in range(3):
             node.sim("mig", "create", "--profile", "1g.5gb")
@@ -115,7 +116,8 @@ def test_a_pod_sees_exactly_its_mig_device(lab):
 
 
 def test_gpus_of_one_numa_node_or_none(lab):
-    """kubelet's topology manager, `restricted`, on a machine with two GPUs on each of two NUMA nodes."""
+    """kubelet's topology manager, `restricted`, on a machine with two GPUs on each of two NUMA
+    nodes."""
     node = lab.node("a100")
     numa = {gpu["uuid"]: number // 2 for number, gpu in enumerate(node.gpus())}
     with Serving(lab, agent()):
@@ -123,7 +125,7 @@ def test_gpus_of_one_numa_node_or_none(lab):
         with Applied(lab, pod("two", *LIST, image="lab-glibc:1", gpus=2, node="a100")):
             uuids, _, text = seen(lab, "two")
             assert len({numa[uuid] for uuid in uuids}) == 1, text
-        # One of each NUMA node is left: two on one node are not to be had.
+        # One on each NUMA node is left: two on one node are impossible.
         for gpu in (1, 3):
             node.sim("fault", "lost", "--gpu", gpu)
         wait_offer(lab, "a100", 2)

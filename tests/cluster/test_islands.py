@@ -1,4 +1,4 @@
-"""GPUs that NVSwitches join, as claims see them: one island, of which a GPU is no part while its links are down."""
+"""GPUs joined by NVSwitches, for claims: one island, without GPUs whose links are down."""
 
 import re
 
@@ -24,7 +24,7 @@ def release(lab):
 
 
 def islands(lab) -> dict[str, str]:
-    """Of each GPU that is part of one."""
+    """The island of each GPU that is in one."""
     attributes = {name: device["attributes"] for name, device in devices(lab, "a100").items()}
     return {name: one[ISLAND]["string"] for name, one in attributes.items() if ISLAND in one}
 

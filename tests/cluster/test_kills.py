@@ -1,5 +1,5 @@
-"""Exclusive Pods, restarts, reboots and killed agents, under load: no admitted Pod loses its device,
-and no device is held twice."""
+"""Exclusive Pods, restarts, reboots and killed agents, under load: no admitted Pod loses its
+device, and no device is held twice."""
 
 import collections
 import json
@@ -42,7 +42,7 @@ def running(lab) -> list:
 
 
 def held(lab) -> dict:
-    """Pod uid -> ids of devices, of the Pods that run, as kubelet has stored it."""
+    """Pod uid -> ids of devices, of running Pods, as kubelet has stored it."""
     entries = json.loads(lab.node(NODE).run("cat", CHECKPOINT).out)["Data"]["PodDeviceEntries"] or []
     alive = {pod["metadata"]["uid"] for pod in running(lab)}
     found = collections.defaultdict(list)
@@ -53,13 +53,13 @@ def held(lab) -> dict:
 
 
 def check_devices(lab) -> None:
-    """Everyone who runs holds one device, its own, and sees its GPU."""
+    """Each running Pod holds one device of its own, and sees its GPU."""
     ids = held(lab)
     counts = collections.Counter(one for ones in ids.values() for one in ones)
     assert all(count == 1 for count in counts.values()), counts
     for pod in running(lab):
         [one] = ids[pod["metadata"]["uid"]]
-        # A kubelet that was just restarted takes a moment to know its Pods.
+        # A restarted kubelet takes a moment to know its Pods.
         name = pod["metadata"]["name"]
         listed = lab.wait(lambda name=name: gpus_seen(lab, name), f"nvidia-smi answers in {name}")
         assert one.split("::")[0] in listed and listed.count("UUID:") == 1, listed

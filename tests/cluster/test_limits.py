@@ -1,5 +1,5 @@
-"""Limits with a real kubelet and API server: what two limited resources in one container come to; what becomes
-of a Pod that goes past the limiter. What the limits do is shown by tests/chart/test_lifecycle.py."""
+"""Limits with a real kubelet and API server: two limited resources in one container; a Pod that
+bypasses the limiter. The effect of limits is tested by tests/chart/test_lifecycle.py."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def config_map(config: dict) -> str:
 
 
 def test_two_limited_resources_in_one_container(lab):
-    """Each is a tenant of its own; the mounts that both answers name are there once."""
+    """Each is a tenant of its own; mounts in both answers exist once."""
     values = ("config.name=limited", "limits.enabled=true", "mig.monitor=true")
     with Applied(lab, config_map(CONFIG)), Release(lab, *values):
         wait_offer(lab, "mig", 2, SMALL)
@@ -70,14 +70,15 @@ def test_two_limited_resources_in_one_container(lab):
 
 
 def shared(unregistered: str) -> str:
-    """Four may share the L20, each held to its quarter."""
+    """Four may share the L20, each limited to its quarter."""
     limits = {"enforcement": "strict", "unregistered": unregistered}
     sharing = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
     return config_map({"version": "v1", "sharing": sharing, "tranche": {"limits": limits}})
 
 
 def past_the_limiter() -> str:
-    """Has a tranche, and a process on it that never registers: what holds the GPU is no CUDA program."""
+    """Has a tranche, and a process on it that never registers: the GPU's holder is no CUDA
+    program."""
     occupy = ("/opt/tranche/bin/tranche-sim", "occupy", "--memory", "1Gi")
     libraries = f"/host/usr/lib/{os.uname().machine}-linux-gnu"
     env = {"LD_LIBRARY_PATH": libraries}
@@ -161,7 +162,7 @@ def with_runtime_hook(on: bool) -> str:
 
 
 def load_image(lab, folder, name: str, preload: str | None) -> str:
-    """A static busybox, and an /etc/ld.so.preload of the image's own."""
+    """A static busybox, and an /etc/ld.so.preload of the image."""
     files = {"/bin/busybox": "/bin/busybox"}
     if preload is not None:
         (folder / name).write_text(preload)
@@ -172,7 +173,7 @@ def load_image(lab, folder, name: str, preload: str | None) -> str:
 
 
 def test_the_runtimes_hook_tells_of_an_images_own_preload_file(lab, tmp_path):
-    """And is there for as long as a container has it, whatever the configuration says."""
+    """It stays as long as a container has it, with any configuration."""
     specification = "/var/run/cdi/tranche.dev-limits.json"
     sleep = ("/bin/busybox", "sleep", "infinity")
     until_told = "/bin/busybox mkdir /tmp; until [ -e /tmp/end ]; do /bin/busybox sleep 1; done"
@@ -199,7 +200,7 @@ def test_the_runtimes_hook_tells_of_an_images_own_preload_file(lab, tmp_path):
             assert note.startswith("container main: /opt/lib/libfoo.so is not preloaded: the image has")
             told = wait_event(lab, "Node", "l20", "ImagePreloadCovered")
             assert told.startswith("Pod default/own: container main: /opt/lib/libfoo.so")
-            # Our file lies on it, and where the image has none runc made one, which is no finding.
+            # Our file is mounted over it; if the image has none runc made one, which is no finding.
             ours = "/usr/local/tranche/libtranche-limit.so\n"
             assert lab.exec("own", "/bin/busybox", "cat", "/etc/ld.so.preload") == ours
             assert lab.exec("plain", "/bin/busybox", "cat", "/etc/ld.so.preload") == ours
@@ -219,12 +220,13 @@ def test_the_runtimes_hook_tells_of_an_images_own_preload_file(lab, tmp_path):
 
 
 def tenant_files(lab, node: str) -> str:
-    """Each file's name, number and last change: another one after any write."""
+    """Each file's name, number and last change, which differ after any write."""
     return lab.node(node).run("sh", "-c", "stat -c '%n %i %z' /var/lib/tranche/tenants/*.json").out
 
 
 def test_a_tenant_goes_with_its_pod_on_an_idle_node(lab):
-    """Kubelet's checkpoint names a Pod that is gone until kubelet writes it anew: the agent sees to that."""
+    """Kubelet's checkpoint names a gone Pod until kubelet writes it again, which the agent
+    causes."""
     user = pod("goes", "sleep", "infinity", image="lab-glibc:1", gpus=1, node="l20")
     often = ("extraEnv[0].name=TRANCHE_GRANTS_INTERVAL", "extraEnv[0].value=1s")
     values = ("config.name=limited", "limits.enabled=true", *often)
@@ -238,7 +240,7 @@ def test_a_tenant_goes_with_its_pod_on_an_idle_node(lab):
         with Applied(lab, user):
             lab.wait_pod("goes")
             assert len(tenants() - earlier) == 1
-        # It is settled after a minute, and two rounds agree.
+        # It counts after a minute, and two rounds must agree.
         lab.wait(lambda: not tenants(), lambda: f"left: {tenants()}:\n{release.log('l20')}", 180)
         assert " that nobody holds: " in release.log("l20")
         held = lab.node("l20").run("cat", "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint").out
@@ -246,7 +248,7 @@ def test_a_tenant_goes_with_its_pod_on_an_idle_node(lab):
 
 
 def test_the_operator_sets_limits_of_a_container_that_runs(lab):
-    """A quarter of an L20 is 11361 MiB of it. Nothing is restarted but the agent, whose successor keeps
+    """A quarter of an L20 is 11361 MiB of it. Only the agent is restarted, whose successor keeps
     what is set."""
     limits = {"enforcement": "strict", "memory": "8Gi", "compute": "10%"}
     sharing = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
@@ -265,7 +267,7 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
 
             lab.kubectl("annotate", "pod", "user", "tranche.dev/memory=2Gi")
 
-            # 3 x 8 GiB are promised or on offer; of 45 GiB no more than 21 can be the user's.
+            # 3 x 8 GiB are promised or on offer; of 45 GiB at most 21 can be the user's.
             before = tenant_files(lab, "l20")
             done = limit(lab, "set", "user", "--memory", "32Gi")
             assert done.returncode == 1
@@ -298,7 +300,7 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             assert limit(lab, "set", "user", "--memory", "4Gi").returncode == 0
             (listed,) = json.loads(limit(lab, "list", "-o", "json").stdout)["limits"]
             assert (listed["node"], listed["pod"], listed["state"]) == ("l20", "user", "holds")
-        # The Pod is gone, and what was set of it does nothing.
+        # The Pod is gone, and its settings have no effect.
         done = limit(lab, "list")
         assert done.returncode == 1
         assert "1 of the settings is of Pods that are gone" in done.stderr
@@ -329,7 +331,7 @@ def classes(lab, node: str, name: str) -> list:
 
 
 def test_classes_by_the_pods_priority_class(lab):
-    """The API server admits the Pods' priorityClassName; who owns a Pod can only step back behind it."""
+    """The API server admits the Pods' priorityClassName; a Pod's owner can only lower it."""
     limits = {
         "enforcement": "elastic",
         "policy": "priority",
@@ -376,7 +378,7 @@ def test_classes_by_the_pods_priority_class(lab):
 
 @pytest.fixture
 def cut(lab):
-    """Makes these instances, in place of those of node mig: a profile, and the sizes of its compute instances."""
+    """Replaces node mig's instances by these: a profile, and the sizes of its compute instances."""
     node = lab.node("mig")
 
     def make(*instances: tuple) -> None:

@@ -1,5 +1,5 @@
-"""Two Pods have a GPU by halves, and work all the while: whatever is killed, restarted or rebooted, neither gets
-more than its half, and neither notices what the other one is refused."""
+"""Two Pods have a GPU by halves, and work all the time: whatever is killed, restarted or rebooted,
+neither gets more than its half, and neither notices what the other one is refused."""
 
 import json
 
@@ -41,7 +41,8 @@ def containers(lab) -> dict:  # noqa: F811
 
 
 def hold(lab, pod: str, memory: str) -> int | None:  # noqa: F811
-    """Exit code of a program in the Pod that takes so much more: 1, it was refused some. None: it cannot be started."""
+    """Exit code of a program in the Pod that takes this much more: 1 means refused. None: it cannot
+    be started."""
     command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
     said = lab.exec(pod, "bash", "-c", command, check=False)
     return int(said.rsplit("code=", 1)[1]) if "code=" in said else None
@@ -52,7 +53,7 @@ def check(lab) -> None:  # noqa: F811
     pods = containers(lab)
     assert len(pods) == 2, pods
     for pod in pods:
-        # What was killed a moment ago may be on its way back; too much is never given.
+        # What was just killed may be restarting; too much is never given.
         lab.wait(lambda pod=pod: hold(lab, pod, FITS) == 0, f"{pod} gets its half")
         assert hold(lab, pod, TOO_MUCH) == 1, pod
     assert containers(lab) == pods, "nobody was disturbed"

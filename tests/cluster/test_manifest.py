@@ -1,5 +1,5 @@
-"""deploy/daemonset.yaml as its readers apply it: the image as the build gives it, imported on the nodes, and the lab
-changes nothing of what is applied."""
+"""deploy/daemonset.yaml as a reader applies it: the image as built, imported on the nodes, and the
+lab changes nothing of what is applied."""
 
 import subprocess
 
@@ -19,7 +19,7 @@ def lab(two_gpu_lab):
 
 
 def test_the_lab_applies_what_it_is_given(lab):
-    """An image that is named latest, or without a tag, is pulled anew by Kubernetes' own default."""
+    """Kubernetes' default is to pull an image named latest, or without a tag."""
     for image in ("lab-nowhere", "lab-nowhere:latest"):
         with Applied(lab, pod("as-given", "true", image=image)):
             (container,) = lab.get("pod", "as-given")["spec"]["containers"]
@@ -30,7 +30,7 @@ def test_the_lab_applies_what_it_is_given(lab):
 
 @pytest.fixture
 def image(lab, tmp_path):
-    """The manifest's, as the build gives it, on the nodes."""
+    """The manifest's image, as built, on the nodes."""
     archive = tmp_path / "tranche.tar"
     program = lab.settings.build + "/bin/tranche"
     build = [ROOT / "deploy/image/build", "--tranche", program, "--output", archive]
@@ -40,7 +40,7 @@ def image(lab, tmp_path):
 
 @pytest.fixture
 def shared_by(lab, image, tmp_path):
-    """A function that makes the manifest's ConfigMap, as its first lines say, and applies it."""
+    """A function that makes the manifest's ConfigMap, by its first lines, and applies it."""
     applied = []
 
     def apply(replicas: int) -> None:

@@ -24,7 +24,7 @@ def sharing(replicas: int, **more: object) -> str:
 
 @pytest.fixture(scope="module")
 def release(lab):
-    """The manual's ConfigMap, with keys of enough replicas beside its own."""
+    """The manual's ConfigMap, with additional keys of enough replicas."""
     lab.kubectl("create", "namespace", "gpu-operator")
     config = yaml.safe_load((MANUAL / "time-slicing-config.yaml").read_text())
     config["data"] |= {
@@ -33,7 +33,7 @@ def release(lab):
         "strict": sharing(4, failRequestsGreaterThanOne=True),
     }
     lab.apply(json.dumps(config))
-    # Helm as the manual has it: --set devicePlugin.config.name=time-slicing-config.
+    # Helm as in the manual: --set devicePlugin.config.name=time-slicing-config.
     values = ("devicePlugin.config.name=time-slicing-config", "config.default=tesla-t4", "gfd.enabled=true")
     with Release(lab, *values, "gfd.labelOutput=node", namespace="gpu-operator") as one:
         yield one
@@ -66,9 +66,9 @@ def test_five_replicas_on_one_gpu(lab, release, node):
         if node == "t4":
             assert wanted[0] == "1577, 15360, 100"
         lab.wait(lambda: seen(lab, on_first[0])[0] == wanted[0], lambda: f"{seen(lab, on_first[0])}")
-        # Processes are shown to whoever sees their pids: its own to each Pod ...
+        # Processes are shown to those that see their pids: its own to each Pod ...
         assert seen(lab, on_first[0])[1] == ["315"]
-        # ... and all of them, as on hardware, to a Pod of the host's.
+        # ... and all of them, as on hardware, to a Pod with the host's pids.
         see = {"NVIDIA_VISIBLE_DEVICES": gpus[0]["uuid"]}
         with Applied(lab, pod("look", *SLEEP, image="lab-glibc:1", node=node, hostPID=True, env=see)):
             lab.wait_pod("look")
@@ -117,7 +117,7 @@ def test_a_request_for_two(lab, release):
 
 
 def runs_with_two(lab) -> bool:
-    """Tried until the configuration that allows it is in force."""
+    """Retried until the configuration that allows it is in force."""
     with Applied(lab, pod("two", *SLEEP, image="lab-glibc:1", gpus=2, node="t4")):
         lab.wait(
             lambda: lab.pod("two")["status"].get("phase") in ("Running", "Failed"), "the Pod is placed"

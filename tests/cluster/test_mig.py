@@ -1,5 +1,5 @@
-"""The platform scenario's MIG part as written: node labels change layouts on two nodes with four A100-80GB each,
-beside Pods that run."""
+"""The platform scenario's MIG part as written: node labels change layouts on two nodes with four
+A100-80GB each, with running Pods."""
 
 import json
 
@@ -12,13 +12,13 @@ CONFIG, STATE = "nvidia.com/mig.config", "nvidia.com/mig.config.state"
 PLATFORM = SCENARIOS / "platform"
 SMALL, TWO, THREE = (f"nvidia.com/mig-{one}" for one in ("1g.10gb", "2g.20gb", "3g.40gb"))
 DRAIN = 20  # seconds
-# Annotations that are there when no change is.
+# Annotations that exist without a change.
 STAY = ("tranche.dev/mig-accept-outage", "tranche.dev/mig-applied")
 
 
 @pytest.fixture(scope="module")
 def lab(labs):
-    # As long as kubelet's own, for the end of a change waits for it.
+    # As long as kubelet's own, because the end of a change waits for it.
     return labs.get(["a100-80gb-x4=gpu-1", "a100-80gb-x4=gpu-2"], node_status="10s")
 
 
@@ -53,20 +53,20 @@ def offers(lab, node: str) -> dict:
 
 
 def wait_offers(lab, node: str, **wanted: int) -> None:
-    """Kubelet tells the API server every ten seconds."""
+    """Kubelet updates the API server every ten seconds."""
     names = {"gpu": GPU, "small": SMALL, "two": TWO, "three": THREE}
     all_of = {names[key]: count for key, count in wanted.items()}
     lab.wait(lambda: offers(lab, node) == all_of, lambda: f"{offers(lab, node)}\n{story(lab, node)}", 15)
 
 
 def story(lab, node: str) -> str:
-    """What people would look at."""
+    """For messages: what a person would look at."""
     described = lab.kubectl("describe", "node", node, check=False)
     return described + lab.kubectl("get", "events.events.k8s.io", "-A", check=False)[-6000:]
 
 
 def closed(lab, node: str, state: str) -> bool:
-    """The change is over: the state is this one, and nothing of the change is left on the Node."""
+    """The change is over: this is the state, and nothing of the change is left on the Node."""
     one = lab.get("node", node)
     left = [key for key in one["metadata"].get("annotations", {}) if key.startswith("tranche.dev/mig-")]
     left = [key for key in left if key not in STAY]
@@ -107,7 +107,8 @@ def pods_of(lab, app: str) -> list:
 
 
 def inference() -> str:
-    """The Pod inference-small as published; its image is swapped, and `sleep` stands for its server."""
+    """The Pod inference-small as published, with another image, and `sleep` in place of its
+    server."""
     pods = yaml.safe_load_all((PLATFORM / "pods.yaml").read_text())
     small = next(one for one in pods if one["metadata"]["name"] == "inference-small")
     small["spec"]["containers"][0]["command"] = ["sleep", "infinity"]
@@ -125,8 +126,9 @@ def accept(lab, node: str, layout: str) -> None:
     lab.kubectl("annotate", "--overwrite", "node", node, f"{key}={layout}" if layout else f"{key}-")
 
 
-# Kubelet tells the API server what it offers every ten seconds. A Pod that waits for what has left must
-# not be bound to the node before that: kubelet refuses it, its Deployment makes another, and so on.
+# Kubelet updates what it offers at the API server every ten seconds. A Pod that waits for what has
+# left must not be bound to the node before that: kubelet would refuse it, its Deployment make
+# another, and so on.
 def test_no_pod_is_bound_to_what_has_left(lab, release):
     lab.kubectl("cordon", "gpu-2")
     with Applied(lab, deployment("waits", GPU, "gpu-1")):
@@ -146,7 +148,8 @@ def test_no_pod_is_bound_to_what_has_left(lab, release):
 
 
 def test_a_pod_without_a_grant_that_has_a_gpu_open_is_named(lab, release):
-    """It shuts its eyes to kubelet, as monitors do. On an A100 the mode changes at a reset alone."""
+    """It uses the GPU without kubelet, as monitors do. On an A100 the mode changes only by a
+    reset."""
     hold = ("tranche-load", "hold", "--memory", "1Gi", "--duration", "1h")
     env = {"NVIDIA_VISIBLE_DEVICES": "all"}
     with Applied(lab, pod("watcher", *hold, image="lab-glibc:1", env=env, node="gpu-2")):
@@ -171,7 +174,7 @@ def test_all_balanced_by_a_label_beside_a_pod_and_its_budget(lab, release):
         lab.kubectl("uncordon", "gpu-2")
         first = pods_of(lab, "train")[0]["metadata"]["name"]
         wish(lab, "gpu-1", "all-balanced")
-        # The budget blocks: the Pod is told, the Node is cordoned, nothing is changed.
+        # The budget blocks: the Pod gets an Event, the Node is cordoned, nothing is changed.
         lab.wait(lambda: "MigEvictionBlocked" in reasons(lab, "Pod", first), lambda: story(lab, "gpu-1"))
         announced = reasons(lab, "Node", "gpu-1")["MigChangeAnnounced"]
         assert "nvidia.com/gpu 4 -> 0" in announced and f"default/{first} (gpu-2 has place)" in announced
@@ -210,7 +213,7 @@ def test_an_outage_is_accepted_by_a_person_and_a_pod_on_an_instance_that_stays_r
 
 
 def test_a_full_gpu_pod_that_stays_pending_is_told_why(lab, release):
-    """Beside one of an absurd amount, which the API server takes."""
+    """Next to one of an absurd amount, which the API server accepts."""
     absurd = pod("absurd", "sleep", "1", gpus="1e30", node="gpu-1")
     lab.kubectl("cordon", "gpu-2")
     pinned = yaml.safe_load(training())
@@ -253,7 +256,7 @@ def test_an_agent_that_is_killed_and_a_node_that_is_rebooted_end_in_the_layout(l
     lab.kubectl("delete", "pod", "-n", "gpu-operator", agent, "--force", "--grace-period=0")
     wait_closed(lab, "gpu-2", "success")
     wait_offers(lab, "gpu-2", small=28)
-    # A reboot destroys instances; what was in force is made again.
+    # A reboot destroys instances; the layout in force is made again.
     lab.node("gpu-2").reboot()
     lab.wait(lambda: offers(lab, "gpu-2") == {SMALL: 28}, lambda: story(lab, "gpu-2"), timeout=120)
     wait_closed(lab, "gpu-2", "success")

@@ -1,5 +1,5 @@
-"""The rollout scenario's next card: an H20 is drained, partitioned by nvidia-smi and taken back into service, without
-a manager of layouts. Each instance is shared by two."""
+"""The rollout scenario's next card: an H20 is drained, partitioned by nvidia-smi and put back into
+service, without a manager of layouts. Each instance is shared by two."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_drain_partition_uncordon(lab, release):
     assert node.run("nvidia-smi", "-mig", "1").code == 0
     done = node.run("nvidia-smi", "mig", "-cgi", ",".join(["19"] * 7), "-C")
     assert done.code == 0, done.out
-    # Noticed within five seconds; the API server hears of it a second later.
+    # Noticed within five seconds; the API server is updated a second later.
     wait_offer(lab, "h20", 14, resource=SHARED, timeout=7)
     lab.wait(lambda: lab.allocatable("h20", GPU) == "0", "the whole GPU is offered no more")
     lab.kubectl("uncordon", "h20")

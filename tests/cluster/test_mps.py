@@ -1,4 +1,4 @@
-"""MPS on a real Kubernetes: the label brings the control daemons' Pod, what is offered follows it, and
+"""MPS on a real Kubernetes: the label brings the control daemons' Pod, the offer follows it, and
 containers share a GPU through it, each process with its part."""
 
 import json
@@ -35,7 +35,7 @@ def config(replicas: int, **tranche) -> str:
 
 
 def hold(lab, name: str, memory: str) -> int:
-    """Exit code of a program in the Pod that takes so much GPU memory: 1, it was refused some."""
+    """Exit code of a program in the Pod that takes this much GPU memory: 1 means refused."""
     command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
     return int(lab.exec(name, "bash", "-c", command).rsplit("code=", 1)[1])
 
@@ -64,7 +64,7 @@ def test_from_the_configuration_to_the_clients(lab):
                 folder = lab.exec(name, "bash", "-c", "echo $CUDA_MPS_PIPE_DIRECTORY").strip()
                 assert folder == f"/mps/{SHARED}/pipe"
                 assert [hold(lab, name, size) for size in ("8Gi", "16Gi")] == [0, 1]
-            # Larger parts, live: the daemon's Pod and the containers go on.
+            # Larger parts at run time: the daemon's Pod and the containers continue.
             lab.apply(config(2))
             wait_offer(lab, NODE, 2, SHARED)
             lab.wait(lambda: hold(lab, "first", "16Gi") == 0, "the new limit is in force")
@@ -115,7 +115,7 @@ def protocol_3(replicas: int, **rules) -> str:
 
 @pytest.mark.skipif("PROTOCOL(protocol3)" not in PROTOCOLS, reason="tranche has no protocol 3")
 def test_protocol_3_and_sm_partitions(labs):
-    """A container has the folder of its namespace and no other, and its own multiprocessors."""
+    """A container has only the folder of its namespace, and its own multiprocessors."""
     if not (paths.build_folder() / "sim/nvidia-cuda-mps-control").exists():
         pytest.skip("the simulated nvidia-cuda-mps-control is not built")
     lab = labs.get([R615])
@@ -142,6 +142,6 @@ def test_protocol_3_and_sm_partitions(labs):
                 partitions.add(partition)
                 assert [hold(lab, name, size) for size in ("16Gi", "32Gi")] == [0, 1]
             assert len(partitions) == 2
-            # Without its partition a process gets nothing at all.
+            # Without its partition a process gets nothing.
             script = "CUDA_MPS_SM_PARTITION= tranche-load hold --memory 1Gi --duration 100ms; echo code=$?"
             assert "code=0" not in lab.exec("first", "bash", "-c", script)

@@ -1,4 +1,4 @@
-"""Feature labels by way of a real node feature discovery: the agent writes a NodeFeature, and its master
+"""Feature labels by a real node feature discovery: the agent writes a NodeFeature, and its master
 labels the Node."""
 
 import json
@@ -13,7 +13,7 @@ MAP = "feature-configs"
 NAMESPACE = "kube-system"
 PRODUCT = "nvidia.com/gpu.product"
 REPLICAS = "nvidia.com/gpu.replicas"
-# By somebody else: one of them looks like ours.
+# From somebody else: one of them looks like ours.
 THEIRS = {"example.com/theirs": "kept", "nvidia.com/theirs": "kept"}
 
 
@@ -34,7 +34,7 @@ def master(lab, tmp_path):
 @pytest.fixture
 def config(lab):
     """Name of a ConfigMap with the keys default (shared by two), four and whole; `default` asks for
-    NodeFeature objects, as NVIDIA's feature discovery understands it."""
+    NodeFeature objects, as for NVIDIA's feature discovery."""
     default = {**json.loads(sharing(2)), "flags": {"useNodeFeatureAPI": True}}
     data = {"default": json.dumps(default), "four": sharing(4), "whole": json.dumps({"version": "v1"})}
     metadata = {"name": MAP, "namespace": NAMESPACE}
@@ -55,14 +55,14 @@ def labels(lab, node: str) -> dict:
 
 
 def kept_by_nfd(lab, node: str) -> dict:
-    """The Node's labels that node feature discovery says are its own."""
+    """The Node's labels that node feature discovery claims as its own."""
     metadata = lab.get("node", node)["metadata"]
     names = metadata.get("annotations", {}).get(nfd.KEPT, "").split(",")
     return {name: metadata["labels"].get(name) for name in names if name}
 
 
 def follows(lab, node: str) -> bool:
-    """The Node has the labels of the NodeFeature, and node feature discovery no others of it."""
+    """The Node has the NodeFeature's labels, and no others from node feature discovery."""
     found = feature(lab, node)
     return found is not None and kept_by_nfd(lab, node) == found["spec"]["labels"]
 
@@ -105,7 +105,7 @@ def test_labels_follow_the_node_feature(lab, master, config):
 
 
 def it_is_as_nvidias(lab, release) -> None:
-    """Metadata and place of what NVIDIA's feature discovery writes."""
+    """Metadata and place as NVIDIA's feature discovery writes them."""
     made = feature(lab, "t4")
     assert made["metadata"]["labels"] == {"nfd.node.kubernetes.io/node-name": "t4"}
     assert [one["manager"] for one in made["metadata"]["managedFields"]] == ["tranche-labels"]
@@ -134,7 +134,7 @@ def the_configuration_changes(lab) -> None:
 
 
 def somebody_meddles(lab, **wanted: str) -> None:
-    """With the object, or by removing it: it is put back, and the Node follows."""
+    """By changing the object or removing it: it is restored, and the Node follows."""
     name = "nvidia-features-for-t4"
     before = feature(lab, "t4")["metadata"]["uid"]
     patch = {"spec": {"labels": {REPLICAS: "77"}}}
@@ -182,7 +182,8 @@ def test_node_feature_discovery_that_comes_after_the_agent(lab, master, config):
 
 
 def feature_discovery() -> str:
-    """gpu-feature-discovery as NVIDIA's chart runs it, with that chart's role: nothing may be patched."""
+    """gpu-feature-discovery as NVIDIA's chart runs it, with that chart's role: nothing may be
+    patched."""
     name = "gpu-feature-discovery"
     rbac = "rbac.authorization.k8s.io"
     rules = [

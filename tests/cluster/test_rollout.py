@@ -100,7 +100,7 @@ def test_from_2_to_11(lab):
         daemonsets = lab.get("daemonsets", "-n", "kube-system")["items"]
         assert [one["metadata"]["name"] for one in daemonsets] == [release.name]
 
-        # Sized by model, node by node: 8 + 3, without a restart of anything.
+        # Sized by model, node by node: 8 + 3, without any restart.
         label(lab, "l20", "l20")
         label(lab, "t4", "t4")
         wait_offer(lab, "l20", 8)
@@ -122,7 +122,7 @@ def test_from_2_to_11(lab):
 
 
 def the_content_of_the_map_changes(lab) -> None:
-    """Noticed without a restart; what runs is left alone."""
+    """Noticed without a restart; running Pods are left alone."""
     changed = (ROLLOUT / "time-slicing-config.yaml").read_text().replace("replicas: 3", "replicas: 4")
     lab.apply(changed)
     wait_offer(lab, "t4", 4)
@@ -132,7 +132,7 @@ def the_content_of_the_map_changes(lab) -> None:
 
 
 def a_bad_key_among_good_ones(lab) -> None:
-    """A label that names it, or names nothing, changes nothing and is told."""
+    """A label that names it, or names nothing, changes nothing and is reported."""
     patch = {"data": {"broken": "version: v1\nsharing: 7\n"}}
     lab.kubectl("-n", "kube-system", "patch", "configmap", "time-slicing-config", "-p", json.dumps(patch))
     for value, word in (("broken", "time-slicing-config:broken:2"), ("nope", "specified config nope does not exist")):
@@ -147,7 +147,7 @@ def a_bad_key_among_good_ones(lab) -> None:
 
 
 def the_cloud_puts_its_daemonset_back(lab, release) -> None:
-    """Two plugins on a node: the one that serves is not robbed, and the other says so."""
+    """Two plugins on a node: the serving one keeps its resources, and the other says so."""
     with Applied(lab, managed("tranche:lab")):
 
         def refused() -> bool:

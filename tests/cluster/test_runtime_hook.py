@@ -1,6 +1,7 @@
-"""The container runtime's hook where the kernel is to keep memory, with a real kubelet, containerd and runc. Nodes
-here have no control groups of version 2, so the driver cannot limit anybody: the half that a lab can show is that
-a container then does not start. The other half is tests/limits/test_runtime_hook_runc.py's."""
+"""The container runtime's hook if the kernel is to limit memory, with a real kubelet, containerd
+and runc. Nodes here have no control groups of version 2, so the driver cannot limit anybody: a lab
+can only show that a container then does not start. The rest is tested by
+tests/limits/test_runtime_hook_runc.py."""
 
 import json
 
@@ -9,7 +10,7 @@ from pods import GPU, Applied, pod, wait_offer
 from release import Release
 
 NODE = "h200"
-# Where the agent looks for the node's control groups: there they seem to be of version 2.
+# Where the agent looks for the node's control groups: there they appear to be of version 2.
 SEEMING = "/var/lib/tranche/host"
 
 
@@ -55,7 +56,7 @@ def test_a_container_that_cannot_be_limited_does_not_start(lab):
                 lambda: f"the Pod's Events do not say why it does not start: {messages(lab, 'held')}",
             )
             assert "running" not in lab.pod("held")["status"]["containerStatuses"][0]["state"]
-            # What keeps its memory is another enforcer now: kubelet's next attempt succeeds.
+            # Another enforcer limits its memory now: kubelet's next attempt succeeds.
             lab.apply(config(kernel=False))
             lab.wait_pod("held")
             assert lab.exec("held", "cat", "/etc/ld.so.preload").strip().endswith("libtranche-limit.so")

@@ -1,4 +1,4 @@
-"""What the Node says is what kubelet does: another device plugin registers over ours, a GPU falls."""
+"""The Node says what kubelet does: another device plugin registers over ours, a GPU fails."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ class ForeignPlugin:
             return 0
 
     def is_read(self) -> bool:
-        """Kubelet has its list, and reads on."""
+        """Kubelet has its list, and keeps reading."""
         return self._reads() > self._before
 
     def send_list(self) -> None:
@@ -90,7 +90,7 @@ def events(lab, reason: str) -> list:
 
 
 def happened(lab, reason: str) -> set:
-    """Each Event with that reason, and how often it was told: what is new since is in the difference."""
+    """Each Event with that reason, and its count: the difference shows new ones."""
     return {
         (one["metadata"]["name"], one.get("series", {}).get("count", 1)) for one in events(lab, reason)
     }
@@ -113,7 +113,7 @@ def ready(lab, release) -> bool:
 
 
 def test_a_plugin_that_registers_beside_ours_is_told_and_left_alone(lab, released):
-    """The cloud's DaemonSet put back: 8 becomes 1, and everything on the Node says so."""
+    """The cloud's DaemonSet put back: 8 becomes 1, and the whole Node says so."""
     release = released()
     lab.wait(lambda: condition(lab, "TrancheServing")[0] == "True", "it is served")
     with ForeignPlugin(lab, "t4", endpoint="cloud.sock"):
@@ -133,9 +133,10 @@ def test_a_plugin_that_registers_beside_ours_is_told_and_left_alone(lab, release
 
 @contextlib.contextmanager
 def beaten_plugin(lab, release):
-    """A plugin whose socket took the place of ours, which is made anew and registered.
+    """A plugin whose socket replaced ours, which is made again and registered.
 
-    Kubelet reads its list only if it came to that socket before ours was back: else it is tried again.
+    Kubelet reads its list only if it came to that socket before ours was back: otherwise it is
+    retried.
     """
     for _ in range(10):
         before = registrations(lab)
@@ -153,12 +154,12 @@ def beaten_plugin(lab, release):
 
 
 def test_take_over_does_not_split_the_node(lab, released):
-    """NVIDIA's list beside our registration: no Pod fails for longer than it takes to notice."""
+    """NVIDIA's list with our registration: no Pod fails for longer than it takes to notice."""
     told = happened(lab, "RegisteredAgain")
     release = released("takeOver=true")
     with beaten_plugin(lab, release) as other:
-        # What comes now is over so soon that the condition may never say it, and an Event may stand for
-        # several times.
+        # The next ones may be over before the condition is written, and one Event may count
+        # several.
         before, said = registrations(lab), release.log("t4").count(SERVED)
         other.send_list()
         lab.wait(lambda: registrations(lab) > before, lambda: f"not registered again: {release.log('t4')}")
@@ -168,7 +169,7 @@ def test_take_over_does_not_split_the_node(lab, released):
         wait_offer(lab, "t4", 8)
         with Applied(lab, pod("after", "sleep", "infinity", image="lab-glibc:1", gpus=1, node="t4")):
             lab.wait_pod("after")
-    # kubelet gives the resource up with the other plugin's end; it is registered again.
+    # kubelet drops the resource with the other plugin's end; it is registered again.
     lab.wait(lambda: condition(lab, "TrancheServing")[0] == "True", "served to the end")
     wait_offer(lab, "t4", 8)
 

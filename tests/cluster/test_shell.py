@@ -1,4 +1,4 @@
-"""The lab from the shell: faults, images, and manifests that are stored as they were applied."""
+"""The lab from the shell: faults, images, and manifests that are stored as applied."""
 
 import json
 import pathlib

@@ -1,4 +1,5 @@
-"""`tranche snapshot` of a cluster that runs: what commands find in the file, and what nobody shall find."""
+"""`tranche snapshot` of a running cluster: what commands find in the file, and what nobody must
+find."""
 
 import json
 import os

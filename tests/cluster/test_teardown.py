@@ -1,4 +1,4 @@
-"""Labs side by side, and what is left of one that was killed: nothing."""
+"""Several labs at once, and what is left of a killed one: nothing."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ def command(name: str, *arguments: str) -> subprocess.CompletedProcess:
 
 
 def traces(name: str) -> dict[str, list[str]]:
-    """What of a lab is on this machine, by kind; empty when nothing is."""
+    """Traces of a lab on this machine, by kind; empty if none."""
     mounts = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
     processes = [
         entry.name
@@ -97,7 +97,7 @@ def test_two_labs_side_by_side_and_one_killed(lab):
 
 
 def test_down_without_the_lab_s_own_record(lab):
-    """lab.json is torn, its supervisor alive: the control groups tell what is the lab's."""
+    """lab.json is torn, its supervisor alive: the control groups show what is the lab's."""
     name = f"{PREFIX}d"
     other = Lab.up(name, ["bare"])
     try:

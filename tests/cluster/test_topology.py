@@ -18,7 +18,7 @@ def lab(labs):
 
 @pytest.fixture(scope="module", autouse=True)
 def served(lab):
-    # A GPU that was lost counts again soon after it is back.
+    # A lost GPU counts again soon after it is back.
     with Serving(lab, agent("--health-recovery=1s")):
         wait_offer(lab, NODE, 4)
         yield
@@ -78,7 +78,7 @@ def test_a_pod_that_is_not_guaranteed_gets_aligned_gpus_alone(lab):
 
 
 def test_more_gpus_than_a_numa_node_has_are_refused(lab):
-    """`restricted` would admit it: nobody can do better than two NUMA nodes."""
+    """`restricted` would admit it: two NUMA nodes are the best possible."""
     with Applied(lab, asks("three", 3)):
         assert refusal(lab, "three") == "TopologyAffinityError"
 

@@ -1,8 +1,8 @@
-"""Warnings and errors that the programs log, as the sources write them.
+"""Warnings and errors that the programs log, as written in the sources.
 
-A line is the literal text of a call log.warn(...) or log.error(...), with a "…" for each value
-put into it. A call without a text of its own (it passes an error on) is none: what the error says
-is found in the table of the runbook by its own words, or is the kernel's or the API server's."""
+A line is the literal text of a call log.warn(...) or log.error(...), with a "…" for each value in
+it. A call without its own text (it passes an error on) is ignored: the error's text is in the
+runbook's table by its own words, or is the kernel's or the API server's."""
 
 import pathlib
 import re
@@ -16,8 +16,8 @@ CALL = re.compile(
     r'|(?<!log_)(?<!log)(?:\b|\.)warn\((?:"\w+",)?(?!std::|fmt::format_)'
 )
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
-# Programs in containers and on the host that have no log of ours. What a configuration file has
-# wrong is said with file, line and remedy. What the limiter's library says is in limiter_lines().
+# Programs in containers and on the host without our log. Errors in a configuration file come with
+# file, line and remedy. The limiter's library is in limiter_lines().
 OTHERS = ("interpose", "load", "hook", "config")
 
 
@@ -40,7 +40,7 @@ def balanced(text, start):
 
 
 def line_of(call):
-    """The texts of a call, put together: adjacent literals are one."""
+    """The concatenated texts of a call: adjacent literals are one."""
     words = re.sub(r'"\s*\n?\s*"', "", call)
     texts = [text for text in TEXT.findall(words) if text]
     joined = " ".join(texts).replace('\\"', '"').replace("\\\\", "\\")

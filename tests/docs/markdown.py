@@ -16,7 +16,7 @@ HTML_ANCHOR = re.compile(r"<a\b[^>]*?\b(?:id|name)=\"([^\"]+)\"")
 def prose(text):
     """The text without fenced and indented code, line for line."""
     blank = lambda match: "\n" * match.group(0).count("\n")  # noqa: E731
-    # An indented line below a list item is prose, so only blocks that begin after an empty line go.
+    # An indented line below a list item is prose, so only blocks after an empty line are removed.
     text = FENCE.sub(blank, text)
     return re.sub(r"(?<=\n\n)(?:(?: {4}|\t)\S[^\n]*\n(?:\n(?= {4}))?)+", blank, text)
 

@@ -1,5 +1,5 @@
-"""Names that pages mention and that are neither ours nor in our sources: whose they are, so that a
-misspelt name of ours finds no place here. A flag counts only after its program."""
+"""Names that pages mention and that are neither ours nor in our sources, by owner, so that a
+misspelt name of ours is not accepted. A flag counts only after its program."""
 
 FLAGS = {
     "kubectl": {
@@ -35,7 +35,7 @@ PATHS = {
     "nlohmann/json.hpp": "a header of the library",
     "shared/server.log": "NVIDIA's log below an MPS resource called shared",
 }
-# What stands before the slash of KIND/NAME, as kubectl, quotas and Kubernetes' rights write it.
+# Words before the slash of KIND/NAME in kubectl, quotas and Kubernetes' rights.
 KINDS = {"pod", "deployment", "daemonset", "claim", "nodes", "count", "shop", "job"}
 LABELS = {
     "nvidia.com/cc.mode": "NVIDIA's confidential-computing manager",

@@ -1,5 +1,5 @@
-"""Whether what a page names is there: in the tree, in what the programs tell of their flags, or in
-the short lists of what belongs to others (names_of_others.py)."""
+"""Whether what a page names exists: in the tree, in the programs' own description of their flags,
+or in the short lists of others' names (names_of_others.py)."""
 
 import fnmatch
 import functools
@@ -41,12 +41,13 @@ def is_in_tree(path):
 
 
 def pieces(path):
-    """What is fixed in a path, between what differs: <tenant>, NAME, ..., *."""
+    """The fixed parts of a path, between the variable ones: <tenant>, NAME, ..., *."""
     return [p.strip("/") for p in re.split(r"\*|\b[A-Z]+\b", path) if re.search(r"[a-z]", p)]
 
 
 def are_named(path):
-    """Whether the sources have each folder's and file's name, for what is put together there."""
+    """Whether the sources have each folder's and file's name, for paths that are put together
+    there."""
     stems = [name.rsplit(".", 1)[0].lstrip(".") for name in path.split("/")]
     return all(set(re.findall(r"\w+", stem)) <= words() for stem in stems)
 
@@ -74,7 +75,7 @@ def has_path(path):
 
 @functools.cache
 def labels():
-    """What the sources write in full, and the labels of the generated page."""
+    """Labels that the sources write in full, and those of the generated page."""
     page = (ROOT / "docs" / "reference" / "labels.md").read_text()
     return text_of("src/", "deploy/") + page
 
@@ -99,7 +100,7 @@ def has_label(name):
 
 
 def is_key(path):
-    """DOMAIN/NAME: a label or an API group, not a path; ours are looked for as labels."""
+    """DOMAIN/NAME: a label or an API group, not a path; ours are looked up as labels."""
     return bool(re.match(r"(?:[a-z0-9-]+\.)+[a-z0-9-]+/", path)) and not is_in_tree(path)
 
 
@@ -112,7 +113,8 @@ def chart_schema():
 
 
 def has_value(path):
-    """A value that the chart's schema knows; words before a = that begin with none of ours are none."""
+    """A value that the chart's schema knows; words before a = that begin like none of ours are
+    ignored."""
     schema = chart_schema()
     if path.split(".")[0] not in schema["properties"]:
         return True
@@ -127,7 +129,7 @@ def has_value(path):
 
 @functools.cache
 def has(kind, name, command):
-    """Whether what a page names (page_names.names) is there."""
+    """Whether what a page names (page_names.names) exists."""
     if kind == "flag":
         return has_flag(name, command)
     if kind in ("command", "value"):

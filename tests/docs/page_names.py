@@ -1,5 +1,6 @@
-"""What a page names in code: paths, our commands, flags with the program that takes them, labels,
-environment variables, words like reasons, metrics, values of the chart (a.b=c). Whether they are there, names_there.py says."""
+"""What a page names in code: paths, our commands, flags with their program, labels, environment
+variables, words like reasons, metrics, values of the chart (a.b=c). Whether they exist is up to
+names_there.py."""
 
 import re
 
@@ -13,7 +14,7 @@ COMMAND = re.compile(r"(?:kubectl |build/bin/)?(tranche(?: [a-z][a-z-]*){1,2})(?
 VALUE = re.compile(r"(?<![\w./:'-])([a-z][A-Za-z]*(?:\.[A-Za-z]+)+)(?==)")
 METRIC = re.compile(r"\btranche_[a-z_]+\b")
 PATH = re.compile(r"[\w.<>{}*,+-]*(?:/[\w.<>{}*,+-]*)+")
-# What stands between two commands of a line, and what may stand before a command's name.
+# What separates two commands of a line, and what may precede a command's name.
 BETWEEN = re.compile(r"\|\|?|&&|;|\$\(|[<>]\(|(?<=\s)--(?=\s)")
 BEFORE = re.compile(r"^(?:\s|\(|\$ |sudo |exec |watch |[A-Z_]+=(?:\"[^\"]*\"|\S*)\s)+")
 
@@ -29,7 +30,7 @@ def code(text):
 
 
 def commands(text):
-    """The commands of a piece of code, each without what stands before its name."""
+    """The commands of a piece of code, each without what precedes its name."""
     for line in re.sub(r"\\\n\s*", " ", text).splitlines():
         for command in BETWEEN.split(re.sub(r"(?:^|\s)#\s.*", "", line)):
             yield BEFORE.sub("", command)

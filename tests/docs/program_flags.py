@@ -1,4 +1,5 @@
-"""The commands and flags of our programs, as they tell them, and of others' (names_of_others.py)."""
+"""The commands and flags of our programs, as they print them, and of others'
+(names_of_others.py)."""
 
 import functools
 import os
@@ -10,7 +11,7 @@ import names_of_others as others
 from tree import ROOT, text_of
 
 BUILD = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve()
-# Programs of the tree that have no command table; their flags stand in their sources.
+# Programs of the tree without a command table; their flags are in their sources.
 TOOLS = ("lab/", "tools/", "tests/", "sim/", "src/programs/load/", "Makefile")
 
 
@@ -21,7 +22,7 @@ def flags_in(text):
 
 
 def told(name, *arguments):
-    """What our program says, called by a name."""
+    """The output of our program, called by a name."""
     done = subprocess.run([name, *arguments], executable=BUILD / "bin" / "tranche", text=True,
                           capture_output=True, check=False)
     assert done.returncode == 0, f"{name} {' '.join(arguments)}: {done.stderr}"

@@ -1,4 +1,4 @@
-"""docs/architecture.md beside the tree: every room of src/ stands in the page below its wing, with
+"""docs/architecture.md compared with the tree: every room of src/ stands in the page below its wing, with
 what it holds, and has a line in src/rooms.list, which says what it may include. Rooms inside rooms
 too."""
 

@@ -1,5 +1,5 @@
-"""The table of differences from NVIDIA's programs (docs/differences.md) and the tests that show its rows
-(pytest.mark.difference): no row without a test, and none for a row that is not there."""
+"""The table of differences from NVIDIA's programs (docs/differences.md) and the tests for its rows
+(pytest.mark.difference): each row has a test, and each mark a row."""
 
 import ast
 import collections

@@ -1,4 +1,4 @@
-"""The examples of configuration in the documentation are YAML of the form that they show."""
+"""The examples of configuration in the documentation are YAML of their form."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# Of a file of mig-parted; that it can be applied is seen in tests/e2e/test_layout_apply.py.
+# Of a file of mig-parted; tests/e2e/test_layout_apply.py tests that it can be applied.
 LAYOUT_KEYS = {"devices", "device-filter", "mig-enabled", "mig-devices"}
 KEYS = {"version", "flags", "sharing", "resources", "imex", "tranche"}
 

@@ -1,6 +1,6 @@
 """Examples in headers are whole: what is marked as YAML or JSON parses as such.
 
-A formatter joins and breaks the lines of a comment. An example is therefore fenced:
+A formatter joins and breaks the lines of a comment, so an example is fenced:
 
     // clang-format off
     // Example (YAML):
@@ -75,7 +75,7 @@ def test_example_parses(language, text, line, fenced):
 
 
 def test_a_torn_example_does_not_parse():
-    """What clang-format made of an example once: three keys on one line."""
+    """clang-format once made this of an example: three keys on one line."""
     torn = """
 // Example (YAML):
 //     - rollBackTo: all-disabled   # for nodes that had no label

@@ -95,7 +95,7 @@ def test_index_names_every_page():
         (index.parent / urllib.parse.urlsplit(target).path).resolve()
         for _, target in markdown.links(index.read_text())
     }
-    # A folder that is named, or the folder's own README, stands for the pages in it.
+    # A named folder, or its README, stands for the pages in it.
     folders = {p for p in named if p.is_dir()} | {p.parent for p in named if p.name == "README.md"}
     missing = [
         name_of(page)
@@ -117,7 +117,7 @@ def test_readme_leads_to_the_index():
 
 
 def test_links_lead_to_what_is_committed():
-    """A link to a file that only this machine has (a build's, an ignored one) is a broken one."""
+    """A link to a file that only this machine has (built, or ignored) is broken."""
     ignored = subprocess.run(
         ["git", "check-ignore", "--stdin"], cwd=ROOT, text=True, capture_output=True, check=False,
         input="\n".join(
@@ -130,7 +130,7 @@ def test_links_lead_to_what_is_committed():
     assert ignored.returncode in (1, 128), f"ignored by git: {ignored.stdout}"
 
 
-# The reading of links and anchors, on small texts.
+# Reading links and anchors, on small texts.
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""What docs/runbook.md says of MIG changes: every reason and Event of a change has its entry there, and every message
-that it quotes is said by a source."""
+"""docs/runbook.md on MIG changes: every reason and Event of a change has its entry there, and every
+quoted message is in a source."""
 
 import re
 
@@ -10,13 +10,13 @@ from test_runbook import PAGE, TEXTS, pieces, spans, tables
 
 SECTIONS = ("`TrancheMigLayout` of the Node", "`TrancheMigPlanned` of the Node", "Of changes of the MIG layout", "MIG changes")
 SECTION = "\n".join(markdown.section(PAGE, name) for name in SECTIONS)
-# Reasons that ask for nothing, or are of something else: a ClusterPolicy.
+# Reasons without a remedy, or of something else: a ClusterPolicy.
 FINE = set("""MigStrategyUnknown MigPlanned MigChanged MigUnmanaged MigChangeAnnounced MigUncordoned
             MigPoolDone MigEviction""".split())
 
 
 def messages():
-    """What the tables quote in their first column, but for names and values."""
+    """What the tables quote in their first column, without names and values."""
     for _, rows in tables(SECTION):
         for row in rows:
             yield from (span for span in spans(row[0]) if " " in span and "=" not in span)

@@ -1,4 +1,4 @@
-"""What the pages name in code is there: paths, commands, flags of the program that takes them, labels and
+"""What the pages name in code exists: paths, commands, flags of their program, labels and
 annotations, environment variables, values of the chart, reasons and other words, metrics."""
 
 import names_of_others

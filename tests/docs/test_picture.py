@@ -1,4 +1,5 @@
-"""The picture in README shows what the demo prints today, but for what differs from run to run."""
+"""The picture in README shows what the demo prints today, except for what differs from run to
+run."""
 
 import html
 import importlib.util

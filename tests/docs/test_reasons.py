@@ -1,5 +1,5 @@
-"""src/kubernetes/cluster/formats/reasons.def beside the sources: what conditions and Events say comes from it, and
-what it lists is said somewhere."""
+"""src/kubernetes/cluster/formats/reasons.def compared with the sources: the reasons of conditions
+and Events come from it, and all of it is used."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""docs/runbook.md beside the code: every condition, reason and Event has its entry, every line of
-the log that asks for action too, and the runbook has none that the code does not say."""
+"""docs/runbook.md compared with the code: every condition, reason and Event has its entry, every
+line of the log that asks for action too, and the runbook has none that is not in the code."""
 
 import re
 import shutil
@@ -40,7 +40,7 @@ NO_ENTRY = {
     "… and gets more: one …, which is … of a GPU": "answers who applies a manifest",
     "…, and nothing holds containers with … to their part": "answers who applies a manifest",
 }
-# Messages of others, which our sources do not hold.
+# Messages of others, which are not in our sources.
 OTHERS = {
     "ASan runtime does not come first in initial library list": "the program's sanitizer",
     "wrong ELF class": "glibc",
@@ -74,8 +74,8 @@ KEY = re.compile(r"((?:(`+)(?:.+?)\2|\[[^\]]*\]\([^)]*\)|[^`\[:]|:(?!\s))+):\s+(
 
 
 def items(text):
-    """Each item "- what is seen: what to do" as a table of one row. What begins in backticks is a
-    line that somebody says."""
+    """Each item "- what is seen: what to do" as a table of one row. Text in backticks at its
+    beginning is a message."""
     for item in re.findall(r"^- (.*(?:\n  +\S.*)*)", markdown.FENCE.sub("", text), re.M):
         match = KEY.match(re.sub(r"\s+", " ", item))
         key, do = match.group(1, 3) if match else (item, "")
@@ -92,7 +92,7 @@ def tables(text):
 
 
 def spans(cell):
-    """What stands in backticks."""
+    """The texts in backticks."""
     return [match.group(2).strip() for match in markdown.CODE_SPAN.finditer(cell)]
 
 
@@ -114,14 +114,13 @@ def messages():
 
 
 def pieces(message):
-    """The words between what differs from one time to another. The programs in containers put
-    their name before what they say."""
+    """The fixed words between the variable ones. Programs in containers prefix their name."""
     parts = message.removeprefix("tranche: ").split(GAP)
     return [piece for piece in (part.strip(" ;:,") for part in parts) if piece]
 
 
 def is_said_by(message, line):
-    """Whether the words of a message stand in a line, in their order."""
+    """Whether the words of a message are in a line, in their order."""
     at = 0
     for piece in pieces(message):
         at = line.find(piece, at)

@@ -19,7 +19,7 @@ def tracked():
 
 @functools.cache
 def text_of(*folders):
-    """The sources below some folders, all of them without one; neither pages nor these tests."""
+    """The sources below some folders, by default all; neither pages nor these tests."""
     chosen = [
         name
         for name in tracked()

@@ -1,5 +1,5 @@
-"""Claims on a node of these tests: the agent as DRA driver on a real API server, the scheduler's word written by
-the test, and kubelet's calls by the stand-in."""
+"""Claims on a node of these tests: the agent as DRA driver on a real API server, the scheduler's
+result written by the test, and kubelet's calls by the stand-in."""
 
 import contextlib
 import json
@@ -132,7 +132,7 @@ class Claims:
         return pathlib.Path(path)
 
     def part(self, claim: dict) -> dict:
-        """What the claim's containers are held to on the GPU."""
+        """The limits of the claim's containers on the GPU."""
         promised = self.node.promises()[self.tenant(claim).name]
         [part] = promised["devices"]
         return {**part, "priority": promised["priority"]}

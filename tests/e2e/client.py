@@ -1,4 +1,4 @@
-"""CUDA programs in containers, each told step by step what to do (tests/sim/mps_client.py)."""
+"""CUDA programs in containers, controlled step by step (tests/sim/mps_client.py)."""
 
 import pathlib
 import subprocess
@@ -16,8 +16,8 @@ exec "$@"
 
 
 class Client:
-    """A program with this environment. tenant: the folder of its container's tenant; then the limiter is in
-    it, which takes root."""
+    """A program with this environment. tenant: the folder of its container's tenant; then it has
+    the limiter, which takes root."""
 
     def __init__(self, env: dict, tenant: pathlib.Path | None = None):
         limiter = {"LD_PRELOAD": LIMITER, "TENANT": tenant} if tenant else {}

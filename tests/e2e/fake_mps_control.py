@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A stand-in of nvidia-cuda-mps-control for tests: writes down every call, keeps a daemon process as
-the real one does (its pid in the pipe folder, a socket that answers), and does what is told by files
-of the folder FAKE_MPS:
+"""A stand-in of nvidia-cuda-mps-control for tests: records every call, keeps a daemon process as
+the real one does (its pid in the pipe folder, a socket that answers), and is controlled by files of
+the folder FAKE_MPS:
 
     calls.jsonl     written: one call a line, with arguments, input and the environment of CUDA
     refuse-start    exists: `-d` fails

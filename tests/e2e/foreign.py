@@ -1,4 +1,4 @@
-"""Another device plugin on the node (lab/plugin): it behaves as NVIDIA's does with its socket."""
+"""Another device plugin on the node (lab/plugin): it handles its socket as NVIDIA's does."""
 
 import select
 import subprocess
@@ -10,7 +10,7 @@ LAB_PLUGIN = BUILD / "bin" / "tranche-lab-plugin"
 
 
 class ForeignPlugin:
-    """Serves and has tried to register when it is made; ended by end(), or with its `with`."""
+    """Has served and tried to register when it is made; ended by end(), or with its `with`."""
 
     def __init__(self, here: Node, ids: list, endpoint: str = "nvidia-gpu.sock", **options: str):
         flags = [f"--folder={here.kubelet.socket_folder}", f"--endpoint={endpoint}"]

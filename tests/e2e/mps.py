@@ -1,4 +1,4 @@
-"""MPS on a node of these tests: the supervisor, the agent beside it, and what NVIDIA's program was told."""
+"""MPS on a node of these tests: the supervisor, the agent, and the calls of NVIDIA's program."""
 
 import json
 import os
@@ -26,8 +26,8 @@ def mps(*entries: dict, tranche: dict | None = None, **extra) -> str:
 
 
 class Mps:
-    """What belongs to MPS on a node: the daemons' folder, and `program` as nvidia-cuda-mps-control
-    (a stand-in of these tests unless it is given)."""
+    """A node's MPS: the daemons' folder, and `program` as nvidia-cuda-mps-control (by default a
+    stand-in of these tests)."""
 
     def __init__(self, node: Node, program: pathlib.Path = FAKE):
         self.node = node
@@ -38,7 +38,8 @@ class Mps:
         bin_dir.mkdir()
         installed = bin_dir / "nvidia-cuda-mps-control"
         if program == FAKE:
-            # Started many times a second: this interpreter, without looking for it and for packages.
+            # Started many times a second: this interpreter, without searching for it and for
+            # packages.
             _, text = FAKE.read_text().split("\n", 1)
             installed.write_text(f"#!{sys.executable} -IS\n{text}")
         else:
@@ -79,7 +80,7 @@ class Mps:
         return [json.loads(line) for line in whole.splitlines()]
 
     def told(self, resource: str = SHARED) -> list:
-        """What one resource's daemon was told, but for questions: `-d`, then commands."""
+        """One resource's daemon's calls except questions: `-d`, then commands."""
         pipe = str(self.pipe(resource))
         return [
             " ".join(call["args"]) or call["input"]
@@ -104,7 +105,7 @@ class Mps:
         wait_until(self.is_ready, "every daemon serves")
 
     def kill_daemons(self) -> None:
-        """They are nobody's children once their supervisor is gone."""
+        """They have no parent once their supervisor is gone."""
         for file in self.dir.glob("nvidia.com/*/pipe/nvidia-cuda-mps-control.pid"):
             pid = int(file.read_text())
             command = pathlib.Path(f"/proc/{pid}/cmdline")

@@ -162,7 +162,7 @@ class Node:
         return self.start("agent", *flags, *arguments, env=env)
 
     def write(self, config: str | dict) -> None:
-        """At once: an agent that looks meanwhile sees the one or the other."""
+        """Atomically: a running agent sees one or the other."""
         fresh = self.config.with_suffix(".fresh")
         fresh.write_text(config if isinstance(config, str) else json.dumps(config))
         fresh.replace(self.config)

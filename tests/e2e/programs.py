@@ -1,5 +1,5 @@
 """The programs under test as processes: start, talk, read the log, end. No fixed waits: everything
-waits for a condition, and a deadline that only a fault reaches."""
+waits for a condition, with a deadline that only a fault reaches."""
 
 import json
 import os
@@ -16,10 +16,10 @@ TRANCHE = BUILD / "bin" / "tranche"
 TRANCHE_SIM = BUILD / "bin" / "tranche-sim"
 LAB_KUBELET = BUILD / "bin" / "tranche-lab-kubelet"
 LIBRARY = BUILD / "sim" / "libnvidia-ml.so.1"
-# Long enough for a machine that does ten other things.
+# Long enough for a machine with ten other jobs.
 DEADLINE = 30.0
 
-# Settings of the agent's that a developer's shell may hold.
+# Settings of the agent that a developer's shell may have.
 _FOREIGN = re.compile(
     r"^(TRANCHE_(?!BUILD)|NVIDIA_|DP_|GFD_|CDI_|MIG_|MPS_|IMEX_|DEVICE_|CONFIG_FILE|NODE_|POD_|"
     r"FAIL_ON|PASS_DEVICE|DRIVER_ROOT|CONTAINER_DRIVER|SHARED_DEVICES|KUBE|NAMESPACE|USE_NODE|"
@@ -112,7 +112,7 @@ class Process:
 
 
 class KubeletError(AssertionError):
-    """The stand-in answers that a command did not work."""
+    """The stand-in's command did not work."""
 
 
 class Kubelet:
@@ -158,7 +158,7 @@ class Kubelet:
         return answer
 
     def wait(self, resource: str, **wanted) -> dict:
-        """wait("nvidia.com/gpu", allocatable=4, capacity=4): the node when it is so."""
+        """wait("nvidia.com/gpu", allocatable=4, capacity=4): returns the node when it is so."""
         end = time.monotonic() + DEADLINE
         while True:
             try:
@@ -187,7 +187,7 @@ class Kubelet:
         return self.ask("allocate-raw", resource=resource, ids=ids)["answer"]
 
     def refusal(self, resource: str, ids: list) -> str:
-        """What the plugin says when it refuses `ids`."""
+        """The plugin's text when it refuses `ids`."""
         try:
             answer = self.allocate(resource, ids)
         except KubeletError as error:

@@ -1,7 +1,7 @@
 """Allocate over kubelet's socket: what a container receives under every strategy, and refusals.
 
 One agent for the whole table: the strategies are settings of the configuration file, and every row
-also changes the replicas, so that the device list tells when it is in force."""
+also changes the replicas, so that the device list shows when it is in force."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ CHANNEL = "/dev/nvidia-caps-imex-channels/channel0"
 
 
 def make_node(path: str, here: Node) -> None:
-    """A character device where `path` is on the host, with or without the right to mknod."""
+    """A character device, if `path` exists on the host, with or without the right to mknod."""
     for root in (here.host, here.host / here.driver_root.lstrip("/")):
         node = root / path.lstrip("/")
         node.parent.mkdir(parents=True, exist_ok=True)
@@ -212,7 +212,7 @@ def test_gds_gdrcopy_mofed_set_their_variables(served, strategy):
     answer = served.allocate("0::0")
     enabled = {"NVIDIA_GDS", "NVIDIA_GDRCOPY", "NVIDIA_MOFED"}
     assert {k for k, v in answer["envs"].items() if v == "enabled"} == enabled
-    # None of their devices is there, so their CDI classes are not named.
+    # None of their devices exists, so their CDI classes are not named.
     names = cdi(f"gpu={served.uuids[0]}") if strategy == "cdi-cri" else []
     assert answer["cdi_devices"] == names
 
@@ -244,7 +244,7 @@ def test_more_than_one_shared_gpu_is_refused_when_told_so(node):
         "maximum request size for shared resources is 1; found 3"
     )
     assert here.kubelet.allocate(GPU, ids[:1])
-    # It is about shared ones: whole GPUs may be asked for in any number.
+    # It applies to shared ones: any number of whole GPUs may be asked for.
     here.write(sharing(1, failRequestsGreaterThanOne=True))
     here.kubelet.wait(GPU, allocatable=4)
     assert here.kubelet.admit("four", {GPU: 4})["phase"] == "Running"
@@ -317,7 +317,7 @@ def test_a_missing_imex_channel(node):
 
 
 def test_an_imex_channel_under_the_drivers_root_of_the_container(node):
-    """NVIDIA's DaemonSet has the host's /dev there and nowhere else."""
+    """NVIDIA's DaemonSet has the host's /dev only there."""
     here = node("l20")
     inside = here.host / here.driver_root.lstrip("/")
     file = inside / CHANNEL.lstrip("/")

@@ -1,4 +1,4 @@
-"""What is wrong is refused with exit code 1, and the message says where and what to do."""
+"""Wrong input is refused with exit code 1, and the message has the place and the remedy."""
 
 import json
 import os
@@ -19,7 +19,7 @@ VALIDATE = START + "unable to validate flags: "
 
 @pytest.fixture(scope="module")
 def here():
-    """One node for all: nothing that is refused leaves a trace."""
+    """One node for all: a refusal leaves no trace."""
     one = Node("l20")
     try:
         yield one
@@ -52,7 +52,7 @@ FILES = [
     ("bool", "flags:\n  failOnInitError: 'yes'", "config.yaml:2: flags.failOnInitError: cannot unmarshal string into a bool, found 'yes'"),
     ("pattern", "resources:\n  gpus:\n  - pattern: '*'", "config.yaml:3: resources.gpus[0]: resources must have a 'name' field set; "),
 ]  # fmt: skip
-# NVIDIA's phrase stands in one piece with its chain of causes; the place follows.
+# NVIDIA's phrase is kept whole with its chain of causes; the place follows.
 VALUES = [
     ("list-strategy", "flags:\n  plugin:\n    deviceListStrategy: cdi", "invalid --device-list-strategy option: invalid strategy: cdi (", "config.yaml:3: flags.plugin.deviceListStrategy); "),
     ("id-strategy", "flags:\n  plugin:\n    deviceIDStrategy: name", "invalid --device-id-strategy option: name (", "config.yaml:3: flags.plugin.deviceIDStrategy); "),
@@ -191,7 +191,7 @@ def test_commands_of_ours_refuse_words(here):
 
 
 def test_feature_discovery_without_a_nodes_name(here):
-    """Called by NVIDIA's name it writes a NodeFeature unless told otherwise."""
+    """Called by NVIDIA's name it writes a NodeFeature by default."""
     run = here.start("--oneshot", f"--host-root={here.host}", argv0="gpu-feature-discovery")
     assert run.wait() == 1
     assert "E failed to create label outputer: required flag node-name not set; " in run.log

@@ -26,7 +26,7 @@ def spec_file(here, name: str = "gpu"):
 
 
 def without_numbers(spec: dict) -> dict:
-    """A machine that may not mknod has plain files for device nodes."""
+    """Without the right to mknod, plain files stand in for device nodes."""
     edits = [spec["containerEdits"], *(device["containerEdits"] for device in spec["devices"])]
     for edit in edits:
         for one in edit.get("deviceNodes", []):
@@ -37,7 +37,7 @@ def without_numbers(spec: dict) -> dict:
 
 def test_the_published_sample(node):
     here = node("cdi-sample")
-    # The machine of the sample had fewer control nodes and, of links to libraries, one.
+    # The sample's machine had fewer control nodes and only one link to libraries.
     for file in [*here.host.rglob("nvidia-modeset"), *here.host.rglob("nvidia-uvm-tools")]:
         file.unlink()
     for file in here.host.rglob("*.so*"):
@@ -129,7 +129,7 @@ def with_hook(program: str) -> str:
 
 @pytest.mark.difference("config-trusted-folders")
 def test_a_configuration_names_no_program_of_a_pods(node):
-    """Whoever may write the ConfigMap and make a Pod is not the host's root."""
+    """Whoever may write the ConfigMap and make a Pod must not become the host's root."""
     here = node("l20")
     agent = here.agent(
         "--device-list-strategy=cdi-cri",
@@ -159,7 +159,7 @@ def test_a_folder_that_is_not_there_is_named_with_the_charts_value(node):
 
 @pytest.mark.difference("devices-broken-gpu")
 def test_a_gpu_without_a_minor_number_is_unhealthy_and_in_no_file(node):
-    """A runtime would refuse the whole file for a device that changes nothing."""
+    """A runtime would refuse the whole file because of a device that changes nothing."""
     here = node("a100-40gb-x4")
     lost, *others = here.uuids()
     here.sim("fault", "fail", "--function", "nvmlDeviceGetMinorNumber", "--error", "NOT_SUPPORTED", "--gpu", lost)

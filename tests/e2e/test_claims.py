@@ -1,5 +1,6 @@
-"""What holds a claim's containers to their share: the driver's kernel limits, MPS, the limiter. On a real API server
-and simulated GPUs; skipped where the lab's programs are not built (lab/build/build)."""
+"""What limits a claim's containers to their share: the driver's kernel limits, MPS, the limiter. On
+a real API server and simulated GPUs; skipped where the lab's programs are not built
+(lab/build/build)."""
 
 import json
 import os
@@ -42,7 +43,8 @@ def notes(server, node: str, reason: str) -> list:
 
 @pytest.fixture
 def library(tmp_path) -> pathlib.Path:
-    """Stands for libtranche-limit.so and the hook's program: the agent does not look into them."""
+    """Stands in for libtranche-limit.so and the hook's program: the agent does not look into
+    them."""
     file = tmp_path / "libtranche-limit.so"
     file.write_bytes(b"\x7fELF of this release")
     shutil.copy(file, tmp_path / "tranche-limit-hook")
@@ -79,7 +81,7 @@ def test_the_kernel_keeps_a_share_where_node_and_driver_can(server, node, librar
     assert claims.part(more)["permille"] == 100
     assert "not by kernel limits" not in agent.log
 
-    # Without the wish both go, also the hook of claims that are prepared.
+    # When it is not wanted both go, also the hook of prepared claims.
     claims.configure({"version": "v1"})
     wait_until(lambda: "hooks" not in claims.edits(more), "the claim's file is made anew")
     for one in (claim, more):
@@ -97,7 +99,8 @@ def test_an_agent_without_a_config_map_records_events_too(server, node):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
 def test_every_quarter_of_a_gpu_can_be_held(server, node):
-    """What the scheduler is told to divide is there: each of the parts of an L20, by the share of the report's Pods."""
+    """The amount that the scheduler divides exists: each part of an L20, by the share of the
+    report's Pods."""
     here, name = node("l20"), "quarters"
     claims = Claims(server, here, name)
     claims.agent(f"--limit-library={LIMITER}", config=json.dumps({"version": "v1"}))
@@ -133,7 +136,7 @@ def shared(server, node, request):
     if not (CONTROL.exists() and CLIENT.exists()):
         pytest.skip("no simulated nvidia-cuda-mps-control is built")
     one = Mps(node(getattr(request, "param", "l20")), CONTROL)
-    # A node of its own: slices of an agent that has gone stay.
+    # A separate node: slices of an agent that has gone stay.
     one.name = f"node-{abs(hash(request.node.name)):x}"
     one.claims = Claims(server, one.node, one.name)
     one.clients = []
@@ -201,7 +204,7 @@ def test_claims_get_what_mps_serves_as_its_clients(server, shared):
     claims.wait_taints()
     assert claims.prepare(first) and claims.prepare(second)
 
-    # Without MPS the limiter keeps both parts, and containers that start are no clients.
+    # Without MPS the limiter keeps both parts, and new containers are no clients.
     claims.configure({"version": "v1"})
     wait_until(lambda: "CUDA_MPS_PIPE_DIRECTORY" not in claims.environment_of(first), "the files are made anew")
     server.wait(lambda: notes(server, shared.name, "MpsGrantStale"), "the Event")
@@ -249,7 +252,7 @@ def test_two_claims_run_at_once_and_each_is_held_to_its_memory(shared, rules):
     # A second process of a container has what the first one left.
     other = shared.client(both["two"]).joined()
     assert other("allocate", 10000) == OUT_OF_MEMORY
-    # Who does not go through MPS finds the GPU taken.
+    # Without MPS the GPU is taken.
     shared.clients.append(Client(shared.node.env))
     assert (shared.clients[-1]("init"), shared.clients[-1]("context")) == (0, DEVICE_UNAVAILABLE)
     assert arbiter.stop() == 0
@@ -297,7 +300,7 @@ def test_a_config_that_shares_by_mps_names_the_claims_from_before(server, shared
     claims.configure(mps(entry("gpu", 4)))
     server.wait(lambda: notes(server, shared.name, "GrantBeforeMps"), "the Event")
     assert "default/before" in notes(server, shared.name, "GrantBeforeMps")[0]
-    # Its containers that start from now on are clients; the limiter goes on with those that run.
+    # New containers are clients; the limiter keeps limiting running ones.
     wait_until(lambda: "CUDA_MPS_PIPE_DIRECTORY" in claims.environment_of(claim), "the file is made anew")
     assert claims.part(claim)["permille"] == 250
     claims.unprepare(claim)
@@ -305,7 +308,7 @@ def test_a_config_that_shares_by_mps_names_the_claims_from_before(server, shared
 
 
 def test_the_pod_of_a_claim_is_told_that_its_gpu_is_unhealthy(server, node):
-    """Kubelet's list of devices does not name it: the claim does."""
+    """Kubelet's list of devices does not name it; the claim does."""
     claims = Claims(server, node("l20"), "unhealthy")
     claims.agent(f"--arbiter-state-dir={claims.node.dir / 'arbiter'}")
     server.wait(lambda: "gpu-0" in claims.devices(), "gpu-0 is published")
@@ -325,7 +328,7 @@ def test_the_pod_of_a_claim_is_told_that_its_gpu_is_unhealthy(server, node):
     server.apply(pod)
     claims.prepare(claim)
     assert not notes(server, "trainer", "GpuUnhealthy")
-    # The driver tells of XIDs only once somebody listens.
+    # The driver reports XIDs only once somebody listens.
     for _ in range(3):
         claims.node.sim("xid", "--gpu", 0, "--xid", 79)
     server.wait(lambda: notes(server, "trainer", "GpuUnhealthy"), "the Event on the Pod")

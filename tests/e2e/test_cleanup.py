@@ -1,4 +1,5 @@
-"""tranche cleanup: what an agent left on its node goes, what others wrote stays, and a probe can ask."""
+"""tranche cleanup: what an agent left on its node is removed, what others wrote stays, and a probe
+can ask."""
 
 import json
 import os
@@ -21,7 +22,7 @@ def tranche(*arguments: object, **env: object) -> subprocess.CompletedProcess:
 
 
 def cleanup(here, *arguments: object, **extra):
-    """Told by flags what the agents of here.agent() are told."""
+    """With flags like the agents of here.agent()."""
     return here.start(
         "cleanup",
         f"--kubelet-root={here.dir / 'k'}",
@@ -47,7 +48,7 @@ def left(here) -> set:
 
 
 def killed_agent(here) -> None:
-    """An agent with a grant, labels and CDI files, that could not tidy up."""
+    """An agent with a grant, labels and CDI files, killed before it could tidy up."""
     here.features.mkdir()
     config = json.loads(sharing(4))
     config["flags"] = {"plugin": {"deviceListStrategy": "cdi-annotations"}}
@@ -118,7 +119,7 @@ def test_waits_for_the_agent(node):
     cleaner.wait_log("waiting for it to end")
     assert agent.stop() == 0, agent.log
     cleaner.wait_log("this node is cleared")
-    # The agent that comes next waits for the cleaner in turn, and takes the lock it makes anew.
+    # The next agent waits for the cleaner, and takes the lock that it makes again.
     next_agent = here.agent(config=sharing(4))
     next_agent.wait_log("another agent serves this node")
     assert cleaner.stop() == 0, cleaner.log
@@ -171,8 +172,9 @@ def test_what_limited_containers_mount_stays_while_they_run(node, tmp_path):
 
 
 def test_pods_that_have_just_gone_hold_nothing(node, tmp_path):
-    """Kubelet's checkpoint still names them, and no agent is there to have it written anew. A kubelet that lists the
-    cleaner's own Pod has heard of its Pods, and is believed; one that does not may know none of them yet."""
+    """Kubelet's checkpoint still names them, and without an agent kubelet does not write it. A
+    kubelet that lists the cleaner's own Pod has its Pods, and is believed; otherwise it may know
+    none of them yet."""
     library = tmp_path / "libtranche-limit.so"
     library.write_bytes(b"library")
     here = node("l20")

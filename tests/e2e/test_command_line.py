@@ -1,4 +1,5 @@
-"""What `tranche` says of itself: grouped help, the generated pages, the manual, completion in real shells."""
+"""The self-description of `tranche`: grouped help, the generated pages, the manual, completion in
+real shells."""
 
 import shutil
 import subprocess

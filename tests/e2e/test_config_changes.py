@@ -1,4 +1,4 @@
-"""The configuration changes while the agent runs: only what differs is touched, a bad one is
+"""The configuration changes while the agent runs: only differences are applied, a bad one is
 refused, the process stays the same."""
 
 import signal
@@ -33,7 +33,7 @@ def test_a_config_map_update_takes_effect(node):
         volume.put({**data, "l20": sharing(replicas)})
         here.kubelet.wait(GPU, allocatable=replicas)
     assert here.kubelet.registered(GPU) == 1
-    # The key goes: nothing else is taken in its place. It comes back.
+    # The key goes: nothing else is used in its place. It comes back.
     seen = agent.mark()
     volume.put({"any": data["any"]})
     agent.wait_log(f"l20.*any.*{REFUSED}", seen)
@@ -60,7 +60,7 @@ def test_config_managers_link_takes_effect(node):
     link.symlink_to(volume.path / "a")
     here.agent(f"--config-file={link}")
     here.kubelet.wait(GPU, allocatable=2)
-    # As NVIDIA's config-manager changes it: removed, then made anew.
+    # As NVIDIA's config-manager changes it: removed, then made again.
     link.unlink()
     link.symlink_to(volume.path / "b")
     here.kubelet.wait(GPU, allocatable=3)
@@ -141,7 +141,7 @@ def test_a_bad_one_is_refused_and_the_old_one_stays(node):
 
 
 def lines(replicas: int) -> list[str]:
-    """A configuration of which the first line alone is one too: nothing is shared."""
+    """A configuration whose first line is already one: nothing is shared."""
     entry = f"{{name: {GPU}, replicas: {replicas}}}"
     return ["version: v1\n", f"sharing: {{timeSlicing: {{resources: [{entry}]}}}}\n"]
 
@@ -173,7 +173,8 @@ def test_a_file_that_was_emptied_is_no_configuration(node):
     here.kubelet.wait(GPU, registrations=2, allocatable=4, capacity=4)
     here.config.open("w").write(sharing(5))
     here.kubelet.wait(GPU, allocatable=5)
-    # Another file in its place, a key of a ConfigMap or config-manager's link to /dev/null: somebody meant it.
+    # Another file in its place, a key of a ConfigMap or config-manager's link to /dev/null:
+    # somebody intended it.
     here.write("")
     here.kubelet.wait(GPU, allocatable=1)
     agent.wait_log("config.yaml is empty: nothing is shared")
@@ -283,7 +284,7 @@ def test_labels_follow(node):
     here.write(sharing(5, renameByDefault=True))
     wait_until(lambda: here.labels()["nvidia.com/gpu.replicas"] == "5", "5 replicas")
     assert here.labels()["nvidia.com/gpu.product"] == "NVIDIA-L20"
-    # Someone removed it: written again with the next reading of the hardware, or at SIGHUP.
+    # After a removal: written again with the next reading of the hardware, or at SIGHUP.
     here.label_file.unlink()
     agent.signal(signal.SIGHUP)
     wait_until(lambda: here.labels(), "the labels again")

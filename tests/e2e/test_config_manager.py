@@ -1,4 +1,4 @@
-"""config-manager's part: the link follows the node's label, and who reads it is signalled."""
+"""config-manager's part: the link follows the node's label, and the reader is signalled."""
 
 import os
 import sys
@@ -12,7 +12,8 @@ LABEL = "nvidia.com/device-plugin.config"
 
 
 class Sidecar:
-    """What the chart runs beside the plugin: its folders, its flags, the node's labels in a file."""
+    """What the chart runs next to the plugin: its folders, its flags, the node's labels in a
+    file."""
 
     def __init__(self, here: Node, data: dict, label: str | None = None):
         self.node = here
@@ -94,7 +95,7 @@ def test_required_settings(node):
 def test_the_link_follows_label_and_content_and_the_reader_is_signalled(node):
     here = node("l20", kubelet=False)
     sidecar = Sidecar(here, {"a": "1", "b": "2"}, "a")
-    # Somebody who is called as the chart says and counts its signals.
+    # A process with the chart's name that counts its signals.
     name = f"reader-{here.dir.name}"
     count = (
         "import signal\n"

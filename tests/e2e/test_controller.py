@@ -1,5 +1,5 @@
-"""tranche controller as a process, as far as it goes without an API server: flags and their errors,
-and that it waits for one that is away. What it does with one is tested in src/controller."""
+"""tranche controller as a process, as far as possible without an API server: flags and their
+errors, and that it waits for one that is away. The rest is tested in src/programs/controller."""
 
 import subprocess
 

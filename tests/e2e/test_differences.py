@@ -1,5 +1,5 @@
-"""Rows of docs/differences.md that no other test shows: what ours does, on a simulated machine. What NVIDIA's
-programs do was seen by running v0.20.0 on the same machines, and stands in the table.
+"""Rows of docs/differences.md without another test: what ours does, on a simulated machine. What
+NVIDIA's programs do was seen by running v0.20.0 on the same machines, and is in the table.
 tests/docs/test_difference_table.py compares the table with the marks."""
 
 import json
@@ -95,7 +95,7 @@ def test_feature_discovery_ends_at_once_on_an_unknown_strategy(node):
     assert "unknown MIG strategy: double" in run.log
 
 
-# What both take, and ours refused once.
+# What both accept, and ours once refused.
 
 AS_NVIDIAS = [
     ("a-null-item", {}, {"devices": [None]}, []),
@@ -222,7 +222,7 @@ def test_a_gpu_whose_node_is_missing_has_its_path_in_the_file(node):
     host = f"{here.driver_root}/dev/nvidia2"
     assert devices[here.uuids()[2]] == {"/dev/nvidia2": {"path": "/dev/nvidia2", "hostPath": host}}
     agent.wait_log("W CDI: device nodes are missing: /dev/nvidia2; .*nvidia-modprobe")
-    # Where the driver's own root has no nodes at all, those of the host's /dev are named.
+    # If the driver's own root has no nodes at all, those of the host's /dev are named.
     there = node("l20")
     for file in (there.host / there.driver_root.lstrip("/")).glob("dev/nvidia*"):
         file.unlink() if not file.is_dir() else [one.unlink() for one in file.iterdir()] and file.rmdir()
@@ -270,7 +270,7 @@ def test_the_file_names_what_is_advertised(node):
     here.kubelet.wait(GPU, allocatable=1)
     spec = gpu_file(here)
     assert [one["name"] for one in spec["devices"]] == here.kubelet.ids(GPU)
-    # The driver's root is /: what is where the container has it needs no second path.
+    # The driver's root is /: what is at the container's own path needs no second one.
     assert spec["cdiVersion"] == "0.3.0"
     assert all("hostPath" not in one for one in nodes(spec["containerEdits"]).values())
 
@@ -521,12 +521,12 @@ def test_a_reader_of_the_log_that_has_gone_ends_nobody(node):
         assert agent.wait(timeout=30) == 0
 
 
-# Each was sent to NVIDIA's programs, which live on.
+# Each was sent to NVIDIA's programs, which survived.
 SURVIVED = ["USR1", "USR2", "PIPE", "ALRM", "VTALRM", "PROF", "XCPU", "XFSZ", "IO", "PWR", "URG", "WINCH", "CHLD", "CONT"]
 
 
 def programs_of(here, tmp_path):
-    """Every program that lives on, and what its log says when it listens."""
+    """Every program that keeps running, and its log line when it listens."""
     yield here.agent(config=sharing(2), labels="false"), "registered"
     (here.dir / "t").mkdir()
     yield here.start("arbiter", f"--tenants={here.dir / 't'}", f"--state-dir={here.dir / 'a'}", f"--host-root={here.host}"), "serving 0 tenants"

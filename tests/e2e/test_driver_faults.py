@@ -1,4 +1,4 @@
-"""GPUs and drivers that fail, hang, vanish and return: never more is lost than what is broken."""
+"""GPUs and drivers that fail, hang, vanish and return: only what is broken is lost."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_a_call_that_hangs(node):
     here.kubelet.wait(GPU, allocatable=4)
     uuids = here.uuids()
     here.sim("fault", "hang", "--function", "nvmlDeviceGetMemoryInfo", "--gpu", 1)
-    # While the agent waits for NVML everything else goes on: Allocate, a new configuration.
+    # While the agent waits for NVML everything else continues: Allocate, a new configuration.
     assert here.kubelet.admit("a", {GPU: 1})["phase"] == "Running"
     here.kubelet.wait(GPU, allocatable=3)
     assert here.kubelet.ids(GPU, healthy=False) == [uuids[1]]
@@ -89,7 +89,7 @@ def test_a_driver_that_vanishes_and_returns(node):
     here.sim("fault", "driver-back")
     here.kubelet.wait(GPU, allocatable=8)
     agent.wait_log("the GPU driver answers again", seen)
-    # Said once, though tried many times.
+    # Logged once, though tried many times.
     assert agent.log.count("its GPUs are unhealthy until it answers") == 1
     assert here.kubelet.registered(GPU) == 1
 
@@ -99,7 +99,7 @@ def test_start_without_a_driver_is_an_error(node):
     log = here.refused()
     assert "error starting plugins: " in log
     assert "nvmlInit_v2" in log
-    # Whatever the file says, the flag counts.
+    # The flag takes precedence over the file.
     fail = {"flags": {"failOnInitError": True}}
     assert "nvmlInit_v2" in here.refused(config=fail)
 
@@ -153,7 +153,7 @@ def test_a_call_that_fails(node):
     here.sim("fault", "fail", "--function", "nvmlDeviceGetMemoryInfo", "--gpu", 0)
     here.sim("fault", "fail", "--function", "nvmlEventSetCreate")
     agent = here.agent(OFTEN)
-    # A GPU that does not tell its memory is still a GPU.
+    # A GPU that does not report its memory is still a GPU.
     here.kubelet.wait(GPU, allocatable=4)
     agent.wait_log("its memory is unknown")
     agent.wait_log("nvmlEventSetCreate")

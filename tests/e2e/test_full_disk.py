@@ -1,5 +1,5 @@
-"""A state folder without room: what NVIDIA's plugin would give is given, what must be stored is refused,
-and no probe takes the agent for dead."""
+"""A state folder without room: what NVIDIA's plugin would give is given, what must be stored is
+refused, and no probe takes the agent for dead."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
 
 
 class SmallDisk:
-    """An agent whose state folder is a disk of its own, of 1 MiB."""
+    """An agent whose state folder is a separate disk of 1 MiB."""
 
     def __init__(self, here, *arguments, full: bool, config: str, env: dict | None = None):
         here.write(config)

@@ -23,7 +23,7 @@ NS, ACCOUNT = "tranche", "gpu-tranche-agent"
 OBJECTS = "/apis/tranche.dev/v1alpha1/gpunodes"
 KINDS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy")
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "gpu-node-v1alpha1.schema.json").read_text())
-# As long as the names of nodes of clouds are.
+# As long as names of clouds' nodes.
 LONG = "gke-training-a100-80gb-pool-1a2b3c4d-x7f2"
 
 
@@ -140,7 +140,7 @@ def test_nothing_is_written_while_nothing_changes(place):
     assert there.object(), "what containers hold does not end with the agent"
     there.agent()
     there.here.kubelet.wait(GPU, allocatable=1)
-    # What changes next is the next write.
+    # The next change is the next write.
     first_xid(there.here, 0, 79, allocatable=0)
     versions = []
 
@@ -165,7 +165,7 @@ def test_a_broken_gpu_is_told(place):
 
 
 def test_in_mode_dra_it_tells_the_claims(server, node):
-    """As the administrator of the cluster, which the policy does not bind."""
+    """As the administrator of the cluster, who is not bound by the policy."""
     claims = Claims(server, node("l20"), "of-claims")
     claims.agent("--gpu-node", config={"version": "v1"})
     claims.wait_taints()
@@ -209,7 +209,7 @@ def test_an_agent_writes_its_own_nodes_only(server, place):
     made = {"apiVersion": "tranche.dev/v1alpha1", "kind": "GPUNode", "metadata": {"name": "n3"}}
     with pytest.raises(Refused, match="own node only"):
         server.request("POST", OBJECTS, made, token=other.token)
-    # An agent that is told so by its API server goes on.
+    # The agent keeps running when its API server says so.
     liar = other.agent(env={"NODE_NAME": "n1"})
     liar.wait_log("GPUNode n1 is not written: .*own node only")
     other.here.kubelet.wait(GPU, allocatable=1)
@@ -246,7 +246,7 @@ def test_the_cleanup_removes_it(place):
     assert there.object() is None
 
 
-# Last: it takes the kind away.
+# Last: it removes the kind.
 def test_without_the_kind_the_agent_does_the_rest(server, rendered, place):
     there = place()
     server.request("DELETE", server.path(rendered.one("CustomResourceDefinition")))

@@ -1,4 +1,4 @@
-"""An agent hands over to the next one of its release: kubelet is answered all the time."""
+"""An agent hands over to the next one of its release: kubelet is always answered."""
 
 import os
 import signal
@@ -68,7 +68,7 @@ def test_kubelets_connection_lives_as_long_as_an_agent_of_the_release(node):
     third = next_agent(here)
     third.wait_log("prepared to take over")
     assert first.stop() == 0
-    # The one that came last.
+    # The last one to come.
     successor, other = third, second
     successor.wait_log("the agent before this one has ended")
     wait_until(lambda: other.log.count("prepared to take over") == 2, "the other one waits for it")

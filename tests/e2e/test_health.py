@@ -13,8 +13,8 @@ MIXED = "--mig-strategy=mixed"
 
 
 def first_xid(here, gpu: int, xid: int, resource: str = GPU, *more: object, **wanted) -> None:
-    """Raises an XID until the node is as wanted: the agent begins to listen beside its first device
-    list, and what happened before that nobody heard."""
+    """Raises an XID until the node is as wanted: the agent starts to listen at the time of its
+    first device list, and earlier XIDs are not received."""
 
     def heard() -> bool:
         here.sim("xid", "--gpu", gpu, "--xid", xid, *more)
@@ -37,7 +37,7 @@ def test_an_xid_marks_every_tranche_of_its_gpu_and_only_those(node):
     sick = [one for one in here.kubelet.ids(GPU, healthy=False)]
     assert sick == [f"{uuids[1]}::{i}" for i in range(3)]
     agent.wait_log(f"{uuids[1]} is unhealthy: XID 94")
-    # A second GPU; then one that nobody minds.
+    # A second GPU; then one that nobody is affected by.
     here.sim("xid", "--gpu", 3, "--xid", 94)
     here.kubelet.wait(GPU, allocatable=6)
     here.sim("xid", "--gpu", 0, "--xid", 31)
@@ -60,7 +60,7 @@ def test_an_xid_of_an_instance_marks_only_that_instance(node):
     first_xid(here, 0, 94, one, "--gpu-instance", small["gpuInstance"], allocatable=2)
     assert here.kubelet.ids(one, healthy=True) == [f"{other['uuid']}::{i}" for i in (0, 1)]
     assert here.kubelet.node() == {one: 2, two: 2, three: 2}
-    # One without an instance is everybody's.
+    # One without an instance affects all.
     here.sim("xid", "--gpu", 0, "--xid", 94)
     for resource in (one, two, three):
         here.kubelet.wait(resource, allocatable=0)
@@ -74,7 +74,7 @@ def test_recovery_after_a_quiet_time(node):
     first_xid(here, 2, 94, allocatable=6)
     here.kubelet.wait(GPU, allocatable=8)
     agent.wait_log(f"{here.uuids()[2]} is healthy again")
-    # One that needs a reset stays, whatever the time, until the driver asks for nothing more.
+    # One that needs a reset stays for any time, until the driver asks for nothing more.
     here.sim("fault", "recovery", "--gpu", 2, "gpu-reset")
     here.sim("xid", "--gpu", 2, "--xid", 95)
     here.kubelet.wait(GPU, allocatable=6)
@@ -136,7 +136,8 @@ def test_disabled_checks_report_nothing(node):
     here = node("l20")
     agent = here.agent(OFTEN, env={"DP_DISABLE_HEALTHCHECKS": "all"}, config=sharing(2))
     here.kubelet.wait(GPU, allocatable=2)
-    # An agent that listens begins to beside its first device list: it may miss the first XID, not all of them.
+    # An agent starts to listen at the time of its first device list: it may miss the first XID, not
+    # all of them.
     for replicas in range(3, 8):
         here.sim("xid", "--gpu", 0, "--xid", 79)
         here.write(sharing(replicas))

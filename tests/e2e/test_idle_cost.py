@@ -1,5 +1,5 @@
-"""What each program costs while nothing happens, in every state that has a name. A program that never
-sleeps takes as much of the processor as a busy loop beside it; an idle one takes next to nothing."""
+"""The cost of each idle program, in every state that has a name. A program that never sleeps takes
+as much of the processor as a busy loop at the same time; an idle one takes next to nothing."""
 
 import os
 import subprocess
@@ -80,7 +80,8 @@ def refused_configuration(node):
 
 
 def refused_layout(node):
-    """An input of the offer wants to look again, and then the layout fits strategy single no more."""
+    """An input of the offer wants to look again, and then the layout no longer fits strategy
+    single."""
     here = node("h100")
     agent = here.agent("--machine-interval=100ms", config=SINGLE_BY_MPS)
     agent.wait_log("not advertising nvidia.com/gpu: sharing.mps")

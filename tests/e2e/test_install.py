@@ -1,4 +1,5 @@
-"""`make install` and the release archive: what lies where, that it works from there, and goes again."""
+"""`make install` and the release archive: where files are, that they work from there, and are
+removed again."""
 
 import hashlib
 import os

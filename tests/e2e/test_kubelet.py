@@ -1,4 +1,4 @@
-"""kubelet away, restarting, hanging, refusing; somebody else on our socket; a second agent."""
+"""kubelet away, restarting, hanging, refusing; another process on our socket; a second agent."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from programs import wait_until
 
 
 def foreign(here: Node, name: str = "nvidia-gpu.sock") -> socket.socket:
-    """Somebody else who answers on a plugin's socket."""
+    """Another process that answers on a plugin's socket."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(here.kubelet.socket_folder / name))
     listener.listen()
@@ -59,7 +59,7 @@ def test_restarts(node):
 
 
 def test_its_socket_alone_is_made_anew(node):
-    """kubelet was away for a while, with nobody to delete our sockets."""
+    """kubelet was away for a while, and nobody deleted our sockets."""
     here = node("l20")
     here.agent(config=sharing(2))
     here.kubelet.wait(GPU, allocatable=2)
@@ -82,7 +82,7 @@ def test_hangs_on_register(node):
     here.kubelet.ask("fault", register="hang")
     agent = here.agent(config=sharing(2))
     wait_until(lambda: "nvidia-gpu.sock" in here.sockets(), "the plugin's socket")
-    # The agent is not stuck: it follows its configuration and ends when told to.
+    # The agent is not stuck: it follows its configuration and ends on request.
     seen = agent.mark()
     here.write(sharing(3))
     agent.wait_log("advertising nvidia.com/gpu: 3 tranches", seen)
@@ -142,7 +142,7 @@ def test_somebody_else_on_our_socket_is_not_robbed(node):
         inode = (here.kubelet.socket_folder / "nvidia-gpu.sock").stat().st_ino
         agent = here.agent(config=sharing(2))
         agent.wait_log("another device plugin answers on .*nvidia-gpu.sock; .*--take-over")
-        # Other resources are not held up by it.
+        # Other resources are not delayed by it.
         here.write(sharing(2, renameByDefault=True))
         here.kubelet.wait("nvidia.com/gpu.shared", allocatable=2)
         here.write(sharing(3))
@@ -150,7 +150,7 @@ def test_somebody_else_on_our_socket_is_not_robbed(node):
         assert (here.kubelet.socket_folder / "nvidia-gpu.sock").stat().st_ino == inode
         assert here.kubelet.registered(GPU) == 0
         other.close()
-    # It has gone, its socket file is still there: nobody answers, so it is taken.
+    # It has gone, its socket file is still there: nobody answers, so it is replaced.
     here.kubelet.wait(GPU, allocatable=3)
 
 

@@ -188,7 +188,7 @@ def test_mig_single_that_is_invalid(node, profiles):
     assert labels["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-40GB-MIG-INVALID"
     for key in ("count", "replicas", "memory"):
         assert labels[f"nvidia.com/gpu.{key}"] == "0"
-    # The agent advertises nothing then, says why, and takes up a good layout when there is one.
+    # The agent advertises nothing then, says why, and uses a good layout when there is one.
     wrong = "no MIG devices configured" if not profiles else "more than one MIG device type"
     agent = here.agent("--mig-strategy=single", "--machine-interval=50ms")
     agent.wait_log(wrong)
@@ -220,7 +220,7 @@ def test_the_agent_writes_where_the_folder_is(node):
     agent = here.agent(config=sharing(2), labels="auto")
     wait_until(here.labels, "labels")
     assert here.labels()["nvidia.com/gpu.product"] == "NVIDIA-L20-SHARED"
-    # What an agent that was killed left behind is its successor's.
+    # What a killed agent left behind is its successor's.
     agent.kill()
     here.agent(config=sharing(3), labels="auto")
     wait_until(lambda: here.labels()["nvidia.com/gpu.replicas"] == "3", "3 replicas")

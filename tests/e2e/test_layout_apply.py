@@ -16,7 +16,7 @@ from programs import ROOT, TRANCHE, TRANCHE_SIM, wait_until
 
 SCENARIO = ROOT / "tests" / "data" / "scenarios" / "platform" / "mig-parted-config.yaml"
 BALANCED = {"3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 2}
-# What changes hardware, in the order in which a change from one layout to another calls it.
+# Calls that change hardware, in their order in a change of the layout.
 CHANGING = [
     "nvmlComputeInstanceDestroy",
     "nvmlGpuInstanceDestroy",
@@ -51,7 +51,7 @@ class Machine(Node):
         return self.layout("apply", *file, "-c", name, "--state-dir", self.state, *words, rc=rc, **more)
 
     def has(self) -> list:
-        """Of each GPU its MIG devices by profile; None: MIG mode is off."""
+        """For each GPU its MIG devices by profile; None: MIG mode is off."""
         exported = yaml.safe_load(self.layout("export").stdout)["mig-configs"]["current"]
         of_gpu = {}
         for entry in exported:
@@ -205,14 +205,15 @@ def test_a_call_that_fails_leaves_the_old_layout(four, function):
     if "what they had before" in done.stderr:
         assert four.has() == before
     else:
-        # What undoes it is what fails, too: the next call finishes it.
+        # The undo fails, too: the next call finishes it.
         assert "between two layouts" in done.stderr
         four.apply(target)
         four.layout("assert", "-f", four.layouts, "-c", target)
 
 
 def fault_cases():
-    """Every call that changes hardware, struck once or again and again, early and late. Some in `make test`."""
+    """Every call that changes hardware, failing once or repeatedly, early and late. Some in `make
+    test`."""
     for function, after, times, done in itertools.product(CHANGING, (0, 1, 4), (1, None), (False, True)):
         marks = () if after == 1 and done == (times is None) else pytest.mark.soak
         yield pytest.param(function, after, times, done, marks=marks)
@@ -352,7 +353,7 @@ def test_who_uses_a_gpu_whose_mode_changes_is_named(machine):
 
 
 def test_ampere_keeps_its_mode_while_a_monitor_has_nvml_open(four):
-    """The monitor computes nowhere, so that the driver alone knows of it."""
+    """The monitor computes nothing, so only the driver knows of it."""
     code = "import ctypes, signal; ctypes.CDLL('libnvidia-ml.so.1').nvmlInit_v2(); print('open', flush=True); signal.pause()"
     monitor = four.start("-c", code, argv0="monitor", executable=pathlib.Path(sys.executable))
     wait_until(lambda: monitor.output, "NVML is open")
@@ -378,7 +379,7 @@ def test_where_nothing_resets_the_gpu(machine):
 
 
 def modes(here) -> list:
-    """Of each GPU the mode in force and the one after a reboot."""
+    """For each GPU the mode in force and the one after a reboot."""
     query = here.smi("--query-gpu=mig.mode.current,mig.mode.pending", "--format=csv,noheader")
     return [line.split(", ") for line in query.splitlines()]
 

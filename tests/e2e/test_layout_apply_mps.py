@@ -1,5 +1,5 @@
-"""`tranche layout apply` on a machine that shares GPUs by MPS: by hand too the control daemons of the GPUs whose mode
-changes make way, and serve the others again after it."""
+"""`tranche layout apply` on a machine that shares GPUs by MPS: also by hand the control daemons of
+the GPUs whose mode changes make way, and serve the others again after it."""
 
 import json
 import signal
@@ -22,7 +22,8 @@ pytestmark = pytest.mark.skipif(not CONTROL.exists(), reason="no simulated nvidi
 
 
 class Shared(Machine):
-    """A machine whose first two GPUs have a daemon together, and the third one of its own. No agent runs."""
+    """A machine whose first two GPUs have a common daemon, and the third one its own. No agent
+    runs."""
 
     def __init__(self, machine: str):
         super().__init__(machine)

@@ -73,7 +73,7 @@ def test_a_person_changes_the_layout_of_a_node(server, used, controller, tmp_pat
     wait_until(lambda: "finished; " in process.output, "it waits for what kubelet tells")
     offer(server, NODE, **{GPU: 0, SMALL: 7})
     assert process.wait() == 0
-    # What is over between two looks is not told.
+    # What is over between two looks is not shown.
     phases = [f"MIG layout all-1g.10gb on {NODE}", "draining, ", f"{NODE} has all-1g.10gb: {SMALL} 7"]
     at = [process.output.find(phase) for phase in phases]
     assert -1 not in at and at == sorted(at), process.output

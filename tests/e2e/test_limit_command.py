@@ -12,7 +12,8 @@ from test_schemas import check
 
 
 class Cluster:
-    """An API server that remembers what was asked: it has these Nodes and Pods for lists, and no other object."""
+    """An API server that records requests: it has these Nodes and Pods for lists, and no other
+    object."""
 
     def __init__(self, nodes: tuple = (), pods: tuple = ()):
         asked = self.asked = []
@@ -148,7 +149,7 @@ SETTING = {
 
 @pytest.fixture
 def one_setting():
-    """A cluster with a Pod for which something is set and holds."""
+    """A cluster with a Pod that has a setting in force."""
     devices = [{"uuid": "GPU-1", "memoryBytes": 8 << 30, "permille": 500}]
     answer = {**SETTING, "state": "holds", "message": "as set", "devices": devices}
     annotations = {

@@ -1,4 +1,5 @@
-"""What NVML shows in a limited container: its part of the GPU, what its own processes use, whether an arbiter runs or not."""
+"""What NVML shows in a limited container: its part of the GPU and its own processes' use, with an
+arbiter or without."""
 
 import json
 import os
@@ -104,7 +105,7 @@ def test_a_container_without_a_process_sees_its_part_and_nothing_used(pods):
         *_, of_gpu, of_memory = pods.shown("b")
         return 0 < of_gpu <= pods.utilisation() + 10 and of_memory > 0
 
-    # A figure is of the moment, and b may wait for a processor in it.
+    # A figure is of one moment, in which b may be waiting for a processor.
     wait_until(is_shown_its_own, "b is shown its own")
     pods.end(arbiter)
     wait_until(lambda: pods.utilisation() >= 10, "b goes on")

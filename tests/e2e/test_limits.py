@@ -1,5 +1,5 @@
-"""Limits from the configuration to the container: what Allocate answers, what lies on the host for it, and
-how both follow the configuration, the release and the Pod."""
+"""Limits from the configuration to the container: Allocate's answer, its files on the host, and how
+both follow the configuration, the release and the Pod."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def limited(replicas: int = 4, renamed: bool = False, **limits) -> str:
 
 @pytest.fixture
 def library(tmp_path) -> pathlib.Path:
-    """Stands for libtranche-limit.so: the agent does not look into it."""
+    """Stands in for libtranche-limit.so: the agent does not look into it."""
     file = tmp_path / "libtranche-limit.so"
     file.write_bytes(b"\x7fELF of this release")
     return file
@@ -51,7 +51,7 @@ def mounts(answer: dict) -> dict:
 
 
 def tenant(answer: dict) -> str:
-    """The id of the tenant that the answer makes its container."""
+    """The id of the tenant that the answer gives its container."""
     [path] = [path for path in mounts(answer) if path.startswith("/run/tranche/")]
     return path.removeprefix("/run/tranche/")
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_promised_is_not_advertised(node, library):
 
 @pytest.fixture
 def programs(node):
-    """Starts a CUDA program in a container's view, beside one arbiter for the node."""
+    """Starts a CUDA program in a container's view, with one arbiter for the node."""
     here, started = node("l20"), []
 
     def start(tenant: pathlib.Path) -> Client:
@@ -222,7 +222,7 @@ def test_all_of_a_gpu_twice_is_refused(node):
 
 
 def test_a_driver_that_does_not_tell_what_it_keeps(node, library):
-    """What is used and nobody's is taken for it."""
+    """Used memory that is nobody's counts as kept."""
     here = node("l20")
     here.sim("fault", "fail", "--function=nvmlDeviceGetMemoryInfo_v2", "--error=NOT_SUPPORTED")
     limiting_agent(here, library, config=limited(4))
@@ -261,16 +261,16 @@ def test_limits_change_under_a_running_container(node, library):
     assert promise()["devices"][0]["memoryBytes"] == 6 << 30
     assert promise()["devices"][0]["permille"] == 50
     agent.wait_log("the limits of 1 container changed, without a restart")
-    # Off holds nobody any more, and the container's files stay.
+    # Off limits nobody any more, and the container's files stay.
     here.write(sharing(4))
     wait_until(lambda: promise()["enforcement"] == "off", "no limits")
     assert all(path.exists() for path in mounts(answer).values())
     assert mounts(held(here, "b")["answer"]) == {}
-    # On again: the container from between is told of, the first is held to them again.
+    # On again: the container from in between is reported, the first is limited again.
     here.write(limited())
     wait_until(lambda: promise()["enforcement"] == "strict", "limits again")
     agent.wait_log(f"1 grant given out before there were limits, and not limited: .* of {GPU}; delete")
-    # All the while kubelet saw one list.
+    # All the time kubelet saw one list.
     assert here.kubelet.ask("stream-count")["streams"][GPU] == sent
     assert here.kubelet.registered(GPU) == 1
     again = here.kubelet.ask("restart-container", pod="a", container="c")["resources"]
@@ -338,7 +338,7 @@ def test_a_tenant_and_its_library_go_with_the_pod(node, library):
 
 
 def test_the_library_beside_the_program_is_the_default(node, tmp_path):
-    """As an image has it: <prefix>/bin/tranche and <prefix>/lib/libtranche-limit.so."""
+    """As in an image: <prefix>/bin/tranche and <prefix>/lib/libtranche-limit.so."""
     here = node("l20")
     prefix = tmp_path / "usr"
     (prefix / "bin").mkdir(parents=True)
@@ -394,7 +394,7 @@ def test_the_runtimes_hook_is_given_by_kubelets_cdi_devices(node, library):
     # It is the folder from which containers mount their tenant.
     tenants = pathlib.Path(hook["args"][hook["args"].index("--tenants") + 1])
     assert mounts(one)[f"/run/tranche/{tenant(one)}"] == tenants / tenant(one)
-    # Who has it keeps it; who comes later does not get it.
+    # Containers with it keep it; later ones do not get it.
     here.write(limited())
     agent.wait_log("the configuration has changed")
     wait_until(lambda: held(here, "b")["answer"].get("cdi_devices", []) == [], "a grant without the hook")

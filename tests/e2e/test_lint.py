@@ -1,4 +1,5 @@
-"""`tranche lint` through the binary: each kind of file, hostile ones, a real API server's word on what it corrects."""
+"""`tranche lint` through the binary: each kind of file, hostile ones, and its corrections on a real
+API server."""
 
 import contextlib
 import fcntl
@@ -152,7 +153,7 @@ def test_a_real_api_server_takes_what_is_corrected(server, file, tmp_path):
     assert again.returncode == 0 and "corrected" not in again.stdout.splitlines()[0], again.stdout
     for thing in yaml.safe_load_all((tmp_path / file.name).read_text()):
         with contextlib.suppress(StopIteration):
-            # The first part was taken above before another was refused.
+            # The first part was accepted above before another was refused.
             server.request("DELETE", path_of(thing)) if is_there(server, thing) else None
         kept = create(server, thing)
         assert kept["spec"].keys() >= thing["spec"].keys()

@@ -1,4 +1,4 @@
-"""A MIG layout that an administrator changes with nvidia-smi, beside the running agent."""
+"""A MIG layout that an administrator changes with nvidia-smi, with the agent running."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from programs import TRANCHE
 from test_health import MIXED
 
 HALF, ONE = "nvidia.com/mig-3g.40gb", "nvidia.com/mig-1g.10gb"
-# No reading by interval within the time of a test, but what a machine with MIG needs.
+# No reading by interval within a test, except those that a machine with MIG needs.
 SELDOM = "--machine-interval=1h"
 
 # A program that has started NVML and does nothing with it.
@@ -112,7 +112,8 @@ def test_who_has_an_ampere_gpu_open_is_named(node):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", MONITOR], env=here.env, text=True, **pipes) as monitor:
         assert monitor.stdout.readline() == "open\n"
-        # A few are named. Arbiters of tests beside this one have a node of that number open too, for moments.
+        # A few are named. Arbiters of concurrent tests have a node of that number open for moments,
+        # too.
         for _ in range(30):
             refused = subprocess.run(apply, env=here.env, capture_output=True, text=True, timeout=60)
             assert refused.returncode == 1
@@ -127,7 +128,7 @@ def test_who_has_an_ampere_gpu_open_is_named(node):
 
 
 def test_a_driver_that_tells_of_no_change_is_read_often_enough(h100):
-    # Then XIDs are all that is listened to.
+    # Then only XIDs are listened to.
     h100.sim("fault", "fail", "--function", "nvmlDeviceGetSupportedEventTypes", "--error", "UNKNOWN")
     h100.agent(MIXED, SELDOM)
     partition(h100, "9")
@@ -146,7 +147,7 @@ def test_an_instance_that_a_pod_holds_and_that_is_gone(h100):
     h100.smi("mig", "-dgi", "-gi", "2")
     h100.kubelet.wait(HALF, allocatable=0)
     h100.kubelet.wait(ONE, allocatable=1)
-    # The same place again: it is the same device, and the Pod holds it still.
+    # The same place again: it is the same device, and the Pod still holds it.
     h100.smi("mig", "-cgi", "9:4", "-C")
     h100.kubelet.wait(HALF, allocatable=1)
     assert h100.kubelet.ids(HALF) == gone

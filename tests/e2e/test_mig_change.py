@@ -1,6 +1,6 @@
-"""A label changes the MIG layout of a node in use: the agent and the controller together, on a real API
-server, with a kubelet stand-in and a simulated machine. The test is what kubelet is to the API server:
-it shows the node's resources there, and ends Pods that are evicted."""
+"""A label changes the MIG layout of a node in use: the agent and the controller together, on a real
+API server, with a kubelet stand-in and a simulated machine. The test stands in for kubelet at the
+API server: it shows the node's resources there, and ends evicted Pods."""
 
 import sys
 
@@ -46,7 +46,7 @@ def show(server, name: str, **resources: int) -> None:
 
 
 def offer(server, name: str, **resources: int) -> None:
-    """What kubelet tells the API server of its devices, up to ten seconds after the hardware."""
+    """Kubelet's update of its devices at the API server, up to ten seconds after the hardware."""
     amounts = {key: str(amount) for key, amount in resources.items()}
     status = {"status": {"capacity": amounts, "allocatable": amounts}}
     server.request("PATCH", f"/api/v1/nodes/{name}/status", status, kind=MERGE)

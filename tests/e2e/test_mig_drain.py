@@ -1,7 +1,7 @@
-"""The controller's part of a change of a MIG layout, on a real API server: its answer, the cordon, a
-PodDisruptionBudget that blocks and is relaxed, a Pod that ends, the uncordon; and pools of nodes that
-get a layout, fail and roll back. The agent's part is played by the test, as src/kubernetes/cluster/formats/mig_change.h
-has it."""
+"""The controller's part of a change of a MIG layout, on a real API server: its answer, the cordon,
+a PodDisruptionBudget that blocks and is relaxed, a Pod that ends, the uncordon; and pools of nodes
+that get a layout, fail and roll back. The test stands in for the agent
+(src/kubernetes/cluster/formats/mig_change.h)."""
 
 import datetime
 import json
@@ -38,7 +38,7 @@ class Cluster:
         for name in ("gpu-1", "gpu-2"):
             server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
             path = f"/api/v1/nodes/{name}"
-            # What the API server does to a new Node until a controller has seen it Ready.
+            # The API server's taint on a new Node until a controller has seen it Ready.
             self.patch(path, {"spec": {"taints": []}})
             amounts = {"nvidia.com/gpu": "4", "pods": "110"}
             ready = {"type": "Ready", "status": "True", "reason": "r", "message": "m"}
@@ -52,7 +52,7 @@ class Cluster:
         return self.server.request("GET", NODE)
 
     def run(self, name: str) -> None:
-        """A Pod of gpu-1 that runs, as kubelet would say."""
+        """A running Pod of gpu-1, as kubelet would report it."""
         container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
         labels = {"app": name}
         self.server.apply(
@@ -112,7 +112,7 @@ class Cluster:
         self.patch(NODE + "/status", {"metadata": metadata})
 
     def offer(self, **amounts: str) -> None:
-        """What kubelet tells the API server of gpu-1, up to ten seconds after the hardware."""
+        """Kubelet's update of gpu-1 at the API server, up to ten seconds after the hardware."""
         allocatable = {f"nvidia.com/{name.replace('_', '.')}": amount for name, amount in amounts.items()}
         self.patch(NODE + "/status", {"status": {"capacity": allocatable, "allocatable": allocatable}})
 
@@ -172,7 +172,7 @@ def test_a_change_is_drained_past_a_budget_and_uncordoned(cluster, controller):
     notes = [event["note"] for event in cluster.events("shop") if event["reason"] == "MigEvictionBlocked"]
     assert "PodDisruptionBudget shop/web" in notes[0] and "it is tried again until " in notes[0]
 
-    # Another controller goes on where this one ends.
+    # Another controller continues where this one ends.
     assert first.stop() == 0, first.log
     controller("--mig-changes")
     cluster.budget(1)
@@ -238,7 +238,7 @@ def config_map(name: str, **data: str) -> dict:
 
 
 class Nodes:
-    """gpu-1 and gpu-2 as a pool, gpu-3 of it with a label that a person set."""
+    """gpu-1 and gpu-2 as a pool, gpu-3 in it with a label that a person set."""
 
     def __init__(self, cluster: Cluster):
         self.cluster = cluster
@@ -288,7 +288,7 @@ def test_a_pool_gets_its_layout_and_rolls_back(cluster, controller):
     for number, name in enumerate(("gpu-1", "gpu-2")):
         wait_until(lambda: nodes.has(name, "one"), f"{name} gets the layout")
         wait_until(lambda: f"{number} of 3 nodes have one; now {name}" in nodes.status(), "it is said")
-        # The state alone may be that of a layout before.
+        # The state alone may be an earlier layout's.
         nodes.label(name, **{STATE: "success"})
         nodes.say(name, "success")
     wait_until(lambda: nodes.status().startswith("done: 2 of 3"), "the pool is done")

@@ -1,5 +1,5 @@
-"""A GPU that cannot be reset, for a program has it open: who that is, with the Pod. The node's /proc is this test's;
-that the driver refuses the reset is the simulated machine's."""
+"""A GPU that cannot be reset because a program has it open: which one, with the Pod. The test
+provides the node's /proc; the simulated machine's driver refuses the reset."""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ def show_process(here, pid: int, name: str, cgroup: str, command: str = "", open
 
 class Waiting(Managed):
     def waits_for(self) -> str:
-        """What the agent says that the change waits for."""
+        """What the change waits for, according to the agent."""
         text = self.object()["metadata"].get("annotations", {}).get("tranche.dev/mig-change", "{}")
         return json.loads(text).get("waitsFor", "")
 

@@ -1,4 +1,4 @@
-"""Limits inside a GPU instance, with CUDA programs under the limiter beside a real arbiter."""
+"""Limits inside a GPU instance, with CUDA programs under the limiter and a real arbiter."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ pytestmark = [
 
 
 class Serving:
-    """A machine in MIG mode, an agent and an arbiter; what it grants runs programs."""
+    """A machine in MIG mode, an agent and an arbiter; programs run with its grants."""
 
     def __init__(self, here: Node, config: dict):
         self.here = here
@@ -79,7 +79,7 @@ def test_two_containers_share_an_instance_and_each_has_its_half(serving):
         assert container("allocate", 1000) == OUT_OF_MEMORY
     for container in containers:
         assert (container("spin", 1_000_000), container("synchronize")) == (0, 0)
-    # Whoever has the other instance has nothing of it taken.
+    # The other instance's holder loses nothing of it.
     neighbour = one.container(resource, f"{other['uuid']}::1")
     assert neighbour("allocate", half - 1000) == 0
 
@@ -100,7 +100,7 @@ def test_two_compute_instances_have_the_memory_of_their_slices(serving):
 
 
 def test_without_limits_a_compute_instance_can_take_all_of_its_gpu_instance(serving):
-    """So does the hardware; docs/mig.md says it."""
+    """As the hardware does; see docs/mig.md."""
     one = serving("a100-40gb", {}, ["3g.20gb", "--compute", 1, "--compute", 2])
     one.here.kubelet.wait("nvidia.com/mig-2c.3g.20gb", allocatable=1)
     small, large = one.here.gpus()[0]["mig"]["devices"]

@@ -1,5 +1,6 @@
-"""The manager of MIG layouts: a label of the Node changes what the GPUs are cut into. A real API server, a
-kubelet stand-in and a simulated machine; skipped where the lab's programs are not built (lab/build/build)."""
+"""The manager of MIG layouts: a label of the Node changes what the GPUs are cut into. A real API
+server, a kubelet stand-in and a simulated machine; skipped where the lab's programs are not built
+(lab/build/build)."""
 
 import re
 import subprocess
@@ -77,8 +78,9 @@ class Managed:
 
 
 def times_of(log: str) -> list:
-    """Of each change, by the agent's log: milliseconds from drained to the first step, and from the last step to
-    the end, when kubelet offers the new layout. What lies between is the driver's."""
+    """For each change, by the agent's log: milliseconds from drained to the first step, and from
+    the last step to the end, when kubelet offers the new layout. The time in between is the
+    driver's."""
 
     def times(pattern: str) -> list:
         found = re.findall(rf"^\S+T(\d+):(\d+):([\d.]+)Z I {pattern}", log, re.M)

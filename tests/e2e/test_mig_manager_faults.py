@@ -1,6 +1,6 @@
-"""The manager of MIG layouts is killed at every phase and step, and more goes wrong with it: the disk is lost,
-the machine is rebooted, the label changes. The node ends in the new layout or in the old one, and nothing stays
-open. The whole matrix runs with --soak, a sample always."""
+"""The manager of MIG layouts is killed at every phase and step, with other failures: the disk is
+lost, the machine is rebooted, the label changes. The node ends in the new layout or in the old one,
+and nothing stays open. The whole matrix runs with --soak, a sample always."""
 
 import json
 import os
@@ -50,7 +50,8 @@ SAMPLE = [
     ("step 9", "rebooted, disk lost"),
     ("finished", "rebooted"),
 ]
-# Of an Ampere, whose mode needs a GPU reset: each way, and what is cut off at which step.
+# For an Ampere, whose mode needs a GPU reset: each direction, and what is interrupted at which
+# step.
 MODES = [("all-disabled", "all-balanced"), ("all-balanced", "all-disabled")]
 AMPERE = [
     (*way, point, fault)
@@ -68,7 +69,7 @@ def server(tmp_path_factory):
 
 
 class Faulty(Managed):
-    """A node whose controller is this test."""
+    """A node with this test as controller."""
 
     def __init__(self, server, here, name: str):
         here.sim("fault", "slow", "--function", CREATE, "--delay-ms", 40)
@@ -77,7 +78,7 @@ class Faulty(Managed):
         super().__init__(server, here, name, "--mig-ask-controller=true", "--machine-interval=200ms")
 
     def answer(self, hold: str = "") -> None:
-        """What a controller does; `hold`: the phase that it lets wait."""
+        """A controller's actions; `hold`: the phase in which it waits."""
         text = self.object()["metadata"].get("annotations", {}).get(CHANGE)
         if text is None:
             return
@@ -107,7 +108,8 @@ class Faulty(Managed):
         self.server.wait(turn, f"{what}: {self.agent.log}")
 
     def come_to(self, point: str, layout: str = "all-1g.10gb", failing: str = CREATE) -> None:
-        """The change to the layout is there, and the agent is killed. It is undone where `failing` fails."""
+        """The change to the layout is there, and the agent is killed. It is undone if `failing`
+        fails."""
         start = self.agent.mark()
         if point.startswith("undoing"):
             after = 2 if failing == CREATE else 0
@@ -277,7 +279,8 @@ def test_a_reset_that_is_forbidden_changes_nothing(server, node):
 
 
 def test_a_mode_that_waits_for_a_reboot_is_waited_for(server, node):
-    """The advice of a refusal, followed: tests/data/reports/07-vm-mode-taken-back, with the manager."""
+    """The advice of a refusal, followed: tests/data/reports/07-vm-mode-taken-back, with the
+    manager."""
     here = node("a100-passthrough")
     faulty = Faulty(server, here, "waits-for-reboot")
     here.smi("-mig", "1")
@@ -296,7 +299,7 @@ def test_a_mode_that_waits_for_a_reboot_is_waited_for(server, node):
 
 
 class WithoutRoom(Faulty):
-    """Its state folder is a disk of its own, which goes with the agent."""
+    """Its state folder is a separate disk, which goes with the agent."""
 
     full = False
 

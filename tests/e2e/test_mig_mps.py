@@ -1,6 +1,6 @@
-"""A change of a MIG layout on a node that shares GPUs by MPS: one control daemon serves all GPUs of a resource, so
-all of them leave service for it, the daemon ends, and one begins for those that stay shared. Daemons of other
-resources go on."""
+"""A change of a MIG layout on a node that shares GPUs by MPS: one control daemon serves all GPUs of
+a resource, so all of them leave service for it, the daemon ends, and one starts for those that stay
+shared. Daemons of other resources continue."""
 
 import contextlib
 import json
@@ -62,7 +62,7 @@ def server(tmp_path_factory):
 
 
 class SharedByMps(Managed):
-    """A manager of MIG layouts, and a supervisor of the MPS control daemons beside it."""
+    """A manager of MIG layouts, and a supervisor of the MPS control daemons."""
 
     def __init__(self, mps: Mps, server, machine: str, name: str, *arguments: object):
         self.mps, here = mps, mps.node
@@ -87,7 +87,7 @@ class SharedByMps(Managed):
         return self.supervisor
 
     def gpus_of(self, resource: str) -> list:
-        """The GPUs that the resource's daemon serves, by its supervisor's word."""
+        """The GPUs that the resource's daemon serves, according to its supervisor."""
         file = self.mps.dir / resource / ".started"
         lines = file.read_text().splitlines()[1:] if file.exists() else []
         return sorted((self.uuids.index(line) for line in lines if " " not in line))
@@ -103,7 +103,7 @@ class SharedByMps(Managed):
 
     @contextlib.contextmanager
     def held_on_the_hardware(self):
-        """Instances are made slowly, so a change stays where it is."""
+        """Instances are made slowly, so a change stays in this phase."""
         self.here.sim("fault", "slow", "--function", "nvmlDeviceCreateGpuInstanceWithPlacement", "--delay-ms", 1000)
         yield
         self.here.sim("clear")
@@ -119,7 +119,8 @@ class SharedByMps(Managed):
         return [one["note"] for one in self.events() if one["reason"] == reason]
 
     def run(self, pod: str, resource: str) -> int:
-        """A Pod that holds one of `resource`, for the API server and for kubelet. On which GPU it is."""
+        """A Pod that holds one of `resource`, for the API server and for kubelet. Returns its
+        GPU."""
         held = self.here.kubelet.admit(pod, {resource: 1})["containers"]["c"][resource]
         container = {"name": "c", "image": "i", "resources": {"limits": {resource: "1"}}}
         described = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod, "namespace": "default"}}

@@ -1,6 +1,7 @@
-"""docs/mig-manager.md, "A session": what a person sees who changes a node's layout. The commands run on a real API server,
-with the agent, the controller, a kubelet stand-in and a simulated machine, and what they print is compared with the
-page and the picture. TRANCHE_WRITE_SESSION=1 writes both anew."""
+"""docs/mig-manager.md, "A session": what a person sees who changes a node's layout. The commands
+run on a real API server, with the agent, the controller, a kubelet stand-in and a simulated
+machine, and their output is compared with the page and the picture. TRANCHE_WRITE_SESSION=1 writes
+both again."""
 
 import html
 import importlib.util
@@ -28,7 +29,7 @@ def tool():
 
 
 def lasting(text: str) -> list:
-    """The lines without those that depend on when the command looked."""
+    """The lines except those that depend on when the command looked."""
     phases = ("asking", "draining", "changing", "verifying", "undoing", "finished", "  held by", "  agent")
     return [line.rstrip() for line in text.splitlines() if not line.startswith(phases)]
 

@@ -30,7 +30,8 @@ def cut(here: Node, gpu: int, *profiles: str) -> None:
 
 
 def a100(node, *instances: list) -> Node:
-    """An A100-40GB in MIG mode: each a GPU instance, by its profile and the sizes of its compute instances."""
+    """An A100-40GB in MIG mode: each a GPU instance, by its profile and the sizes of its compute
+    instances."""
     here = node("a100-40gb")
     here.sim("mig", "enable")
     here.sim("reset")
@@ -107,7 +108,7 @@ def test_single_takes_compute_instances_of_one_kind(node):
     here = a100(node, ["3g.20gb", 1, 1, 1])
     agent = here.agent("--mig-strategy=single", "--machine-interval=50ms")
     here.kubelet.wait(GPU, allocatable=3)
-    # Another kind is no single one: nothing more is given out.
+    # With another kind, strategy single does not fit: nothing more is given out.
     here.sim("mig", "create", "--profile", "3g.20gb", "--compute", 2)
     agent.wait_log(r"more than one MIG device type present on node \(.c.3g.20gb and .c.3g.20gb\)")
     here.kubelet.wait(GPU, allocatable=0)
@@ -126,7 +127,7 @@ def test_a_compute_instance_is_held_to_its_slices_of_the_memory(node, tmp_path):
     assert promised[ONE]["memoryBytes"] == GI_MIB // 3 << 20
     assert promised[TWO]["memoryBytes"] == GI_MIB * 2 // 3 << 20
     assert "memoryBy" not in promised[ONE]
-    # The hardware keeps a GPU instance apart from others.
+    # The hardware separates a GPU instance from others.
     assert "memoryBytes" not in promised[WHOLE]
     assert promised[WHOLE]["memoryBy"] == "mig"
 
@@ -166,7 +167,7 @@ def test_names_of_profiles_by_their_engines(node):
 
 @pytest.mark.parametrize("layout", ["all-1g.10gb", "all-balanced", "mixed-workload"])
 def test_layouts_of_the_platform(node, layout):
-    """As tests/data/scenarios/platform/mig-parted-config.yaml has them, on four A100-80GB."""
+    """As in tests/data/scenarios/platform/mig-parted-config.yaml, on four A100-80GB."""
     here = node("a100-80gb-x4")
     text = config_map("platform/mig-parted-config.yaml")["config.yaml"]
     wanted: dict = {}
@@ -217,14 +218,14 @@ def test_an_h20_in_instances_that_are_shared(node, machine, renamed):
         "replicas": "2",
         "sharing-strategy": "time-slicing",
     }
-    # What happens to one instance is not its neighbours'.
+    # A fault of one instance does not affect its neighbours.
     sick = instances[2]
     first_xid(here, 0, 94, resource, "--gpu-instance", sick["gpuInstance"], allocatable=12)
     assert set(here.kubelet.ids(resource, healthy=False)) == {f"{sick['uuid']}::{number}" for number in (0, 1)}
 
 
 def test_time_slicing_for_a_name_of_another_driver_is_told(node):
-    """3g.47gb and 3g.48gb are the same profile; resources go by the name of the driver that is there."""
+    """3g.47gb and 3g.48gb are the same profile; resources have the name by the present driver."""
     here = node("h20")
     cut(here, 0, "3g.48gb")
     entry = {"name": "nvidia.com/mig-3g.47gb", "replicas": 2}
@@ -234,7 +235,7 @@ def test_time_slicing_for_a_name_of_another_driver_is_told(node):
 
 
 def test_a_gh200_is_an_h100_with_its_own_profiles(node):
-    """Of the H100s the one beside a Grace processor: its name, its memory and its places in the tables."""
+    """The H100 next to a Grace processor: its name, its memory and its places in the tables."""
     here = node("gh200")
     labels = feature_labels(here)
     assert labels["nvidia.com/gpu.product"] == "NVIDIA-GH200-480GB"

@@ -1,5 +1,5 @@
-"""Our own users of the GPUs let go of them while the manager of MIG layouts has one reset: on Ampere the mode
-changes at a reset alone, and the arbiter has NVML open all the time."""
+"""Our own users of the GPUs release them while the manager of MIG layouts has one reset: on Ampere
+the mode changes only by a reset, and the arbiter has NVML open all the time."""
 
 import pathlib
 import signal
@@ -35,7 +35,8 @@ mig-configs:
 
 
 class Limited(Managed):
-    """A manager, and an arbiter that reads what processes hold on the last GPU, which a container has."""
+    """A manager, and an arbiter that reads what processes hold on the last GPU, which a container
+    has."""
 
     def __init__(self, server, here, name: str):  # noqa: F811
         file = here.dir / "layouts.yaml"

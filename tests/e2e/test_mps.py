@@ -1,5 +1,5 @@
-"""MPS from the configuration to the container: control daemons, what is offered, what is granted, and
-what becomes of it when a configuration changes or a daemon dies."""
+"""MPS from the configuration to the container: control daemons, what is offered, what is granted,
+and what happens when a configuration changes or a daemon dies."""
 
 import json
 import os
@@ -132,7 +132,7 @@ def test_a_change_of_one_resource_leaves_the_other_alone(mps_node):
     }
     assert seen == f"{uuids[0]},{uuids[1]}"
 
-    # New limits are told to the daemon and to the server that runs; nobody is ended.
+    # New limits are set at the daemon and at the running server; nobody is ended.
     (here.home / "servers").write_text("4711\n")
     untouched = here.told(small)
     here.node.write(two_resources(4, 4))
@@ -151,14 +151,14 @@ def test_a_change_of_one_resource_leaves_the_other_alone(mps_node):
     mark = supervisor.mark()
     supervisor.signal(signal.SIGHUP)
     supervisor.wait_log("reading everything anew", after=mark)
-    # Other GPUs mean a new daemon, of that resource alone.
+    # Other GPUs mean a new daemon, only for that resource.
     here.node.write(two_resources(4, 4, ("0", "1", "3")))
     wait_until(lambda: here.told(small).count("-d") == 2 and here.is_ready(), "gpu.small is back")
     here.node.kubelet.wait(small, allocatable=12)
     assert here.pid(large) == pids[large]
     assert here.pid(small) != pids[small]
 
-    # What is shared no more is ended, and its GPUs are anybody's again.
+    # What is no longer shared is ended, and its GPUs are free again.
     here.node.write(json.dumps({"version": "v1"}))
     here.node.kubelet.wait(GPU, allocatable=4)
     wait_until(lambda: not here.is_started(large) and not here.is_started(small), "both ended")
@@ -274,7 +274,7 @@ def test_limits_hold_for_the_container_with_mps_below(mps_node, several):
         "/usr/local/tranche/libtranche-limit.so",
         "/etc/ld.so.preload",
     ]
-    # Each process by MPS, all of them together by the limiter; compute by MPS alone.
+    # Each process by MPS, all of them together by the limiter; compute only by MPS.
     if several:
         assert answer["envs"]["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] == f"{uuid}=16384M"
         assert answer["envs"]["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] == "40"

@@ -48,14 +48,15 @@ def test_limits_reach_clients_live_and_a_dead_daemon_comes_back(here):
     [uuid] = here.node.uuids()
     envs = granted(here, [f"{uuid}::0"])
 
-    # A quarter of what programs can have (45444 MiB) for each process; who does not go through MPS finds the GPU taken.
+    # A quarter of what programs can have (45444 MiB) for each process; without MPS the GPU is
+    # taken.
     first = here.client(envs).joined()
     assert first("allocate", 12000) == OUT_OF_MEMORY
     assert first("allocate", 8000) == 0
     stranger = here.client({})
     assert (stranger("init"), stranger("context")) == (0, DEVICE_UNAVAILABLE)
 
-    # Half of it each from now on; who runs keeps running, with what it began with.
+    # Half of it each from now on; running processes keep what they began with.
     daemon = here.pid(GPU)
     here.node.write(mps(entry("gpu", 2)))
     supervisor.wait_log("has new limits")
@@ -85,8 +86,8 @@ def test_limits_reach_clients_live_and_a_dead_daemon_comes_back(here):
 @pytest.mark.parametrize("tranches", [1, 2])
 @pytest.mark.difference("mps-processes")
 def test_the_container_has_its_part_however_many_processes_it_has(here, tranches):
-    """MPS limits each process, the limiter all of a container's together. Of two tranches the grant's own
-    environment says what a process may have: the daemon's default is all of the GPU."""
+    """MPS limits each process, the limiter all of a container's together. For two tranches the
+    grant's own environment limits a process: the daemon's default is all of the GPU."""
     config = mps(
         entry("gpu", 4),
         failRequestsGreaterThanOne=False,
@@ -125,7 +126,7 @@ def test_the_container_has_its_part_however_many_processes_it_has(here, tranches
 
 
 def descends(pid: int) -> list:
-    """The process and those that it descends from."""
+    """The process and its ancestors."""
     line = [pid]
     while line[-1] > 1:
         stat = pathlib.Path(f"/proc/{line[-1]}/stat").read_text()
@@ -134,7 +135,7 @@ def descends(pid: int) -> list:
 
 
 def test_the_kernel_tells_whose_the_daemons_and_servers_are(here):
-    """What the arbiter knows MPS servers by (decision 48)."""
+    """By this the arbiter recognises MPS servers (decision 48)."""
     here.agent(config=mps(entry("gpu", 4)))
     supervisor = here.supervisor()
     here.node.kubelet.wait(GPU, allocatable=4)

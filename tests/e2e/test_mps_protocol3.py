@@ -21,7 +21,7 @@ OUT_OF_MEMORY, DEVICE_UNAVAILABLE, NO_PARTITION = 2, 46, 915
 H100 = 81559 - 527 - 32  # MiB for programs
 CHUNKS = 16  # of an H100, of 8 multiprocessors
 
-# Whoever removes a protocol takes its line out of this list (src/sharing/mps/protocols.def).
+# To remove a protocol, remove its line from this list (src/sharing/mps/protocols.def).
 PROTOCOLS = (ROOT / "src" / "sharing" / "mps" / "protocols.def").read_text().splitlines()
 needs_protocol_3 = pytest.mark.skipif(
     "PROTOCOL(protocol3)" not in PROTOCOLS, reason="tranche has no protocol 3"
@@ -33,11 +33,11 @@ pytestmark = pytest.mark.skipif(
 
 
 class Client:
-    """A CUDA program in a container with this answer of Allocate: it has the folder that was mounted."""
+    """A CUDA program in a container with this answer of Allocate: it has the mounted folder."""
 
     def __init__(self, one: Mps, answer: dict, user: int | None = None, **env):
         pipe = answer["envs"]["CUDA_MPS_PIPE_DIRECTORY"]
-        # What is /mps there is the daemons' folder here.
+        # /mps there is the daemons' folder here.
         envs = {**answer["envs"], "CUDA_MPS_PIPE_DIRECTORY": str(one.dir) + pipe.removeprefix("/mps")}
         self.process = subprocess.Popen(
             [sys.executable, CLIENT, *([] if user is None else [str(user)])],
@@ -140,7 +140,7 @@ def test_protocol_3_is_told_granted_and_changed_live(open_node):
     first = client(here, answer).joined()
     assert first("allocate", quarter) == OUT_OF_MEMORY, "the context counts"
     assert first("allocate", quarter - 1000) == 0
-    # Whoever leaves MPS out finds the GPU taken.
+    # Without MPS the GPU is taken.
     stranger = client(here, answer, CUDA_MPS_PIPE_DIRECTORY="/nowhere")
     assert (stranger("init"), stranger("context")) == (0, DEVICE_UNAVAILABLE)
 
@@ -186,7 +186,8 @@ def test_with_protocol_3_users_do_not_wait_for_each_other(open_node):
 
 @needs_protocol_3
 def test_a_container_of_several_tranches_cannot_raise_what_its_namespace_has(open_node):
-    """With protocol 2 the daemon leaves the GPU open, and the container's own environment lowers it."""
+    """With protocol 2 the daemon leaves the GPU open, and the container's own environment lowers
+    it."""
     limits = {"enforcement": "strict", "memory": "8Gi", "compute": "20%"}
     here = open_node()
     library = here.node.dir / "libtranche-limit.so"
@@ -205,7 +206,7 @@ def test_a_container_of_several_tranches_cannot_raise_what_its_namespace_has(ope
         assert program("allocate", part) == OUT_OF_MEMORY
         assert program("allocate", part - 1000) == 0
 
-    # One replica more: a namespace more, for those who run nothing.
+    # One replica more: one more namespace, while nobody runs work.
     here.node.write(configured(5, limits, several=True, protocol=3))
     supervisor.wait_log("has new limits")
     here.node.kubelet.wait(GPU, allocatable=5)
@@ -244,7 +245,7 @@ def test_what_a_killed_supervisor_left_is_ended_and_served_anew(open_node):
     again.wait_log("protocol 3, 1 namespaces, 4 static SM partitions")
     here.node.kubelet.wait(GPU, capacity=4, allocatable=4)
     assert here.pid(GPU) != left
-    # What kubelet replays leads to the new daemon: the same folder, the same cut.
+    # What kubelet replays leads to the new daemon: the same folder, the same partition.
     assert client(here, answer).joined()("allocate", 1000) == 0
     assert again.stop() == 0
     assert here.modes() == {"Default"}
@@ -271,7 +272,7 @@ def test_each_resource_has_its_own_gpus(open_node):
         program = client(here, answer, **container).joined()
         assert program("count") == (0, 1)
         assert program("allocate", 1000) == 0
-        # Its server has the resource's GPUs and no other.
+        # Its server has only the resource's GPUs.
         everything = client(here, answer, NVIDIA_VISIBLE_DEVICES="all")
         assert (everything("init"), everything("count")) == (0, (0, 1))
 
@@ -311,13 +312,13 @@ def test_each_tranche_has_an_sm_partition(open_node, protocol, chunks):
         ]
     for answer in answers:
         program = client(here, answer).joined()
-        # Memory is limited as ever.
+        # Memory is limited as before.
         assert program("allocate", H100 // 4) == OUT_OF_MEMORY
-    # Who unsets the variable has no multiprocessors, nor who makes one up.
+    # Without the variable, or with an invented one, a process has no multiprocessors.
     for said in ("", f"{uuid}/made-up"):
         outside = client(here, answers[0], CUDA_MPS_SM_PARTITION=said)
         assert (outside("init"), outside("context")) == (0, NO_PARTITION)
-    # An agent that comes later learns them.
+    # A later agent learns them.
     assert agent.stop() == 0
     here.agent()
     here.node.kubelet.wait(GPU, allocatable=4)

@@ -1,5 +1,6 @@
-"""What a Node's Events say when the configuration is in a ConfigMap that Helm did not see, and the Pod lacks
-what it needs. On a real API server; skipped where the lab's programs are not built (lab/build/build)."""
+"""A Node's Events when the configuration is in a ConfigMap that Helm did not see, and the Pod lacks
+what it needs. On a real API server; skipped where the lab's programs are not built
+(lab/build/build)."""
 
 import sys
 
@@ -75,7 +76,7 @@ def test_whole_gpus_beside_instances_are_reported_until_a_layout_is_named(server
         here.sim("reset", "--gpu", gpu)
         here.sim("mig", "create", "--gpu", gpu, "--profile", "2g.10gb")
     there = OnCluster(server, here, name, "version: v1\nflags: {migStrategy: mixed}\n")
-    # What there is, is served.
+    # What exists is served.
     here.kubelet.wait(GPU, allocatable=1)
     here.kubelet.wait("nvidia.com/mig-2g.10gb", allocatable=3)
 

@@ -1,5 +1,5 @@
-"""NodeFeature objects on a real API server, with no more rights than NVIDIA's chart gives its feature
-discovery. Skipped where the lab's programs are not built (lab/build/build)."""
+"""NodeFeature objects on a real API server, with only the rights that NVIDIA's chart gives its
+feature discovery. Skipped where the lab's programs are not built (lab/build/build)."""
 
 import sys
 
@@ -118,7 +118,7 @@ def test_feature_discovery_needs_no_more_than_nvidias_role(server, there):
 
 
 def test_what_others_wrote_beside_the_labels_stays(server, there):
-    """The labels of the object are the feature discovery's, all of them; the rest is not."""
+    """All labels of the object are the feature discovery's; the rest is not."""
     theirs = {"name": NAME, "namespace": NS, "annotations": {"example.com/a": "kept"}, "labels": {"team": "x"}}
     spec = {"labels": {"nvidia.com/stale": "true"}, "features": {"flags": {"f": {"elements": {"e": {}}}}}}
     server.apply({**OBJECT, "metadata": theirs, "spec": spec})

@@ -1,4 +1,4 @@
-"""One GPU, one promise: what running containers were promised is kept when the configuration changes."""
+"""One GPU, one promise: running containers' promises are kept when the configuration changes."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ def remove(here, *pods: str) -> None:
 
 
 def an_hour_passes(here) -> None:
-    """For the grants that are stored; no agent runs."""
+    """For the stored grants; no agent runs."""
     records = here.stored_grants()
     for stored in records:
         stored["record"]["grantedAtMs"] -= 3600 * 1000
@@ -85,7 +85,7 @@ def test_a_whole_gpu_becomes_a_replica_where_the_name_stays(node):
     here.write(sharing(2))
     here.kubelet.wait(GPU, capacity=2, allocatable=2)
     admit(here, GPU, "new")
-    # The other way round nothing is handed out: one of two would not have it alone.
+    # In the other direction nothing is handed out: one of two would not have it alone.
     here.write(EXCLUSIVE)
     here.kubelet.wait(GPU, capacity=1, allocatable=0)
     remove(here, "old", "new")
@@ -106,14 +106,15 @@ def test_a_restart_in_the_middle_withholds_from_the_first_list_on(node):
 
 
 def test_a_pod_is_refused_what_a_change_took_away_before_kubelet_knew(node):
-    """Kubelet's list is older than the configuration: Allocate itself refuses, and says for whom."""
+    """Kubelet's list is older than the configuration: Allocate itself refuses, and names the
+    holder."""
     here = node("l20")
     agent = here.agent(config=sharing(4))
     here.kubelet.wait(GPU, allocatable=4)
     admit(here, GPU, "a")
     here.write(EXCLUSIVE)
     here.kubelet.wait(GPU, capacity=1, allocatable=0)
-    # It is withheld before kubelet has told who holds it.
+    # It is withheld before kubelet has named its holder.
     agent.wait_log(f"is held as {GPU} by default/a")
     [uuid] = here.uuids()
     refused = here.kubelet.refusal(GPU, [uuid])
@@ -131,7 +132,7 @@ def test_as_nvidia_hands_it_out_at_once_and_says_so(node):
     here.kubelet.wait(GPU, allocatable=1)
     admit(here, GPU, "b")
     agent.wait_log("tranche.onChange is asNvidia")
-    # Withholding takes force for whom it finds.
+    # Withholding applies to the holders that it finds.
     here.write(FOUR)
     here.kubelet.wait(SHARED, capacity=4, allocatable=0)
     remove(here, "b")
@@ -153,7 +154,7 @@ def test_what_another_plugin_gave_out_before_is_held_too(node):
 
 
 def test_nothing_is_handed_out_while_kubelet_does_not_tell(node):
-    """Its API server is away: it lists nobody, and goes on with the containers of its checkpoint."""
+    """Its API server is away: it lists nobody, and restarts the containers of its checkpoint."""
     here = node("l20")
     first = here.agent(config=FOUR)
     here.kubelet.wait(SHARED, allocatable=4)

@@ -47,7 +47,7 @@ CASES = [
 
 
 def run(node: Node, file: str, key: str, *arguments: str) -> Process:
-    """An agent with the ConfigMap of `file` mounted, told to take `key`."""
+    """An agent with the ConfigMap of `file` mounted, configured to use `key`."""
     node.features.mkdir()
     volume = Volume(node.dir / "configs", config_map(file))
     return node.agent(
@@ -96,7 +96,7 @@ def test_published_configuration(node, case):
     )
     assert labels["nvidia.com/mps.capable"] == "false"
     assert not any(".shared" in key for key in labels)
-    # What the machine has not (mig-* on a GPU without MIG) is a remark, not a failure.
+    # What the machine lacks (mig-* on a GPU without MIG) is a remark, not a failure.
     for line in config_map(case.file)[case.key].splitlines():
         if "mig-" in line:
             name = line.split()[-1]
@@ -126,14 +126,14 @@ def test_a100_40gb_on_a_gpu_cut_into_instances(node):
         assert labels[f"{prefix}.count"] == str(count)
         assert labels[f"{prefix}.replicas"] == str(replicas)
         assert labels[f"{prefix}.sharing-strategy"] == "time-slicing"
-    # Nothing whole is left of the GPU.
+    # Nothing of the GPU is whole.
     assert labels["nvidia.com/gpu.replicas"] == "0"
     assert labels["nvidia.com/mig.strategy"] == "mixed"
     assert labels["nvidia.com/mig.capable"] == "true"
 
 
 def test_mps_is_labelled_before_its_control_daemon_serves(node):
-    """The label is what brings the daemon (tests/e2e/test_mps.py goes on from there)."""
+    """The label brings the daemon (continued in tests/e2e/test_mps.py)."""
     here = node("a100-40gb-x4")
     # The chart always passes the folder.
     agent = run(
@@ -150,7 +150,7 @@ def test_mps_is_labelled_before_its_control_daemon_serves(node):
 
 
 def test_rollout_from_two_to_eleven(node):
-    """Two machines, one configuration each by its key, from whole GPUs on."""
+    """Two machines, one configuration each by its key, starting with whole GPUs."""
     data = config_map(ROLLOUT)
     nodes = {"l20": node("l20"), "t4": node("t4")}
     for here in nodes.values():
@@ -183,7 +183,7 @@ def test_the_clouds_daemonset_as_it_stands(node):
         {
             **here.env,
             **{one["name"]: one["value"] for one in container["env"]},
-            # Where this test's kubelet and files are; a cluster's manifest needs none of it.
+            # This test's kubelet and files; a cluster's manifest needs none of it.
             "TRANCHE_KUBELET_ROOT": str(here.dir / "k"),
             "TRANCHE_STATE_DIR": str(here.state),
             "TRANCHE_HOST_ROOT": str(here.host),

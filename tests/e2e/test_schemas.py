@@ -1,8 +1,9 @@
-"""The published schemas (docs/schemas) beside what the programs really write: they take it, they name every
-field of it, and they refuse it when any value of it is of another kind.
+"""The published schemas (docs/schemas) compared with what the programs really write: they accept
+it, they name every field of it, and they refuse it when any value is of another kind.
 
-Grants and the configuration in force come from an agent that runs, snapshots from a command
-(test_snapshot.py). Snapshot and tiers have samples too: these are held to the code by src/kubernetes/cluster/snapshot/snapshot_test.cpp and gpu_tier_test.cpp."""
+Grants and the configuration in force come from a running agent, snapshots from a command
+(test_snapshot.py). Snapshot and tiers have samples too, which the code is compared with by
+src/kubernetes/cluster/snapshot/snapshot_test.cpp and gpu_tier_test.cpp."""
 
 import copy
 import datetime
@@ -39,7 +40,7 @@ def validator(text: dict) -> Draft202012Validator:
 
 
 def closed(part):
-    """The schema, taking no field that it does not name."""
+    """The schema, which then accepts no unnamed field."""
     if isinstance(part, list):
         return [closed(one) for one in part]
     if not isinstance(part, dict):
@@ -51,7 +52,7 @@ def closed(part):
 
 
 def paths(value, at: tuple = ()):
-    """Where each value inside `value` is."""
+    """The path of each value inside `value`."""
     if at:
         yield at
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -66,7 +67,7 @@ def parent(value, at: tuple):
 
 
 def of_another_kind(value, at: tuple):
-    """A copy with something at `at` that no format of ours has anywhere."""
+    """A copy with something at `at` that none of our formats has anywhere."""
     other = copy.deepcopy(value)
     inside = parent(other, at)
     inside[at[-1]] = 0.5 if isinstance(inside[at[-1]], dict) else {"foreign": 0.5}
@@ -88,7 +89,7 @@ def check(name: str, value: dict, free: tuple = ()) -> None:
         above = ["/".join(map(str, at[:length])) for length in range(1, len(at))]
         if not any(one.endswith(free) for one in above):
             assert not validator(text).is_valid(of_another_kind(value, at)), at
-    # Of its own parts a format has every field, in every file.
+    # A format has every field of its own parts, in every file.
     for at in paths(value):
         of_its_part = len(at) == 2 and at[0] in ("record", "choice", "limits", "snapshot", "journal")
         if len(at) == 1 or (of_its_part and isinstance(at[1], str)):
@@ -105,7 +106,7 @@ def test_each_is_a_schema(file):
 
 def test_snapshot():
     sample = json.loads((DATA / "snapshot-v1.json").read_text())
-    # Forms of Kubernetes', and of gpu-tier-v1 and gpu-node-v1alpha1.
+    # Kubernetes' forms, and those of gpu-tier-v1 and gpu-node-v1alpha1.
     described_elsewhere = (
         "spec/affinity",
         "spec/selector",
@@ -144,44 +145,48 @@ def test_snapshot_refuses(path, wrong):
 
 
 def test_arbiter_status():
-    # What the code writes is held to this sample by src/sharing/limit/arbiter_status_test.cpp.
+    # The code's output is compared with this sample by src/sharing/limit/arbiter_status_test.cpp.
     check("arbiter-status-v1", json.loads((DATA / "arbiter-status-v1.json").read_text()))
 
 
 def test_evict_requests():
-    # What the code writes is held to this sample by src/kubernetes/cluster/formats/eviction_requests_test.cpp.
+    # The code's output is compared with this sample by
+    # src/kubernetes/cluster/formats/eviction_requests_test.cpp.
     check("evict-requests-v1", json.loads((DATA / "evict-requests-v1.json").read_text()))
 
 
 def test_checkpoint():
-    # What the code writes is held to this sample by src/kubernetes/dra/prepared_test.cpp.
+    # The code's output is compared with this sample by src/kubernetes/dra/prepared_test.cpp.
     check("checkpoint-v1", json.loads((DATA / "checkpoint-v1.json").read_text()))
 
 
 def test_journal():
-    # What the code writes is held to this sample by src/sharing/mig/journal_test.cpp.
+    # The code's output is compared with this sample by src/sharing/mig/journal_test.cpp.
     check("journal-v1", json.loads((DATA / "journal-v1.json").read_text()))
 
 
 @pytest.mark.parametrize("name", ["mig-change-v1", "mig-drain-v1"])
 def test_mig_change(name):
-    # What the code writes is held to these samples by src/kubernetes/cluster/formats/mig_change_test.cpp.
+    # The code's output is compared with these samples by
+    # src/kubernetes/cluster/formats/mig_change_test.cpp.
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 
 def test_mig_pool():
-    # What the code writes is held to this sample by src/sharing/mig/pool_plan_test.cpp.
+    # The code's output is compared with this sample by src/sharing/mig/pool_plan_test.cpp.
     check("mig-pool-v1", json.loads((DATA / "mig-pool-v1.json").read_text()))
 
 
 @pytest.mark.parametrize("name", ["limit-settings-v1", "limit-status-v1"])
 def test_limit_settings(name):
-    # What the code writes is held to these samples by src/kubernetes/cluster/formats/limit_settings_test.cpp.
+    # The code's output is compared with these samples by
+    # src/kubernetes/cluster/formats/limit_settings_test.cpp.
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 
 def test_gpu_node():
-    # What the code writes is held to this sample by src/kubernetes/cluster/formats/gpu_node_test.cpp.
+    # The code's output is compared with this sample by
+    # src/kubernetes/cluster/formats/gpu_node_test.cpp.
     sample = json.loads((DATA / "gpu-node-v1alpha1.json").read_text())
     text = schema("gpu-node-v1alpha1")
     validator(text).validate(sample)
@@ -229,7 +234,7 @@ def test_grants(node):
     assert len(written) == 3
     for grant in written:
         check("grant-v1", grant)
-    # Nothing was checked only because nothing was there.
+    # So that no check passed on empty lists.
     for field in ("envs", "mounts", "devices", "annotations", "cdiDevices"):
         assert any(grant["record"][field] for grant in written), field
 
@@ -324,7 +329,7 @@ def fields(part: dict, at: str = "") -> dict:
 
 
 def resolved(part, defs: dict):
-    """With what $ref names, and an enumeration as the text that it is."""
+    """With $ref resolved, and an enumeration as its text."""
     if isinstance(part, list):
         return [resolved(one, defs) for one in part]
     if not isinstance(part, dict):
@@ -337,7 +342,8 @@ def resolved(part, defs: dict):
 
 
 def test_the_definition_of_gpunodes_has_every_field():
-    """The API server drops what its definition lacks. Of what may stand in a field the definition says nothing."""
+    """The API server drops what its definition lacks. The definition does not restrict the fields'
+    values."""
     file = ROOT / "deploy" / "helm" / "tranche" / "templates" / "gpunodes-crd.yaml"
     lines = [line for line in file.read_text().splitlines() if "{{" not in line]
     begin = next(number for number, line in enumerate(lines) if line.startswith("apiVersion"))

@@ -1,4 +1,4 @@
-"""Whether kubelet offers what the agent offers: another plugin beside it, with takeOver and without."""
+"""Whether kubelet offers what the agent offers: with another plugin, with takeOver and without."""
 
 import signal
 import subprocess
@@ -16,7 +16,7 @@ def here(node):
 
 
 def check(here) -> str:
-    """What `tranche agent --check=ready` says."""
+    """The output of `tranche agent --check=ready`."""
     done = subprocess.run(
         [TRANCHE, "agent", "--check=ready", f"--state-dir={here.state}"],
         env=here.env,
@@ -27,7 +27,7 @@ def check(here) -> str:
 
 
 def described(here) -> tuple:
-    """What the labels say of sharing."""
+    """The labels about sharing."""
     labels = here.labels()
     return labels.get("nvidia.com/gpu.replicas"), labels.get("nvidia.com/gpu.product")
 
@@ -37,12 +37,14 @@ def ours(here, replicas: int) -> list:
 
 
 def test_a_list_of_another_plugin_does_not_stay_beside_our_registration(here):
-    """takeOver splits no node: kubelet kept the other plugin's list and called our Allocate."""
+    """takeOver does not split a node: kubelet kept the other plugin's list and called our
+    Allocate."""
     agent = here.agent("--take-over", config=sharing(4))
     here.kubelet.wait(GPU, allocatable=4)
     agent.wait_log("kubelet offers what this agent offers")
     taken = agent.mark()
-    # On a socket of its own: ours is put back so soon that kubelet may never have met the other one there.
+    # On a separate socket: ours is put back so soon that kubelet may never have met the other one
+    # there.
     with ForeignPlugin(here, here.uuids(), endpoint="other.sock") as other:
         here.kubelet.wait(GPU, capacity=1)
         wait_until(lambda: here.kubelet.ids(GPU) == ours(here, 4), "taken over")
@@ -61,19 +63,20 @@ def test_a_list_of_another_plugin_does_not_stay_beside_our_registration(here):
 
 
 def test_another_plugin_on_our_socket_is_told_of_however_quick_it_is(here):
-    """It removes the socket and has its own there at once; ours is back before anybody sees its list."""
+    """It removes the socket and has its own there at once; ours is back before anybody sees its
+    list."""
     agent = here.agent("--take-over", config=sharing(4))
     here.kubelet.wait(GPU, allocatable=4)
     with ForeignPlugin(here, here.uuids()):
         agent.wait_log("another device plugin put its socket in the place of that of nvidia.com/gpu")
         wait_until(lambda: here.kubelet.ids(GPU, healthy=True) == ours(here, 4), "ours again")
-    # Its end removes our socket, and kubelet gives the resource up: nobody is there to wait for.
+    # Its end removes our socket, and kubelet drops the resource: there is nobody to wait for.
     here.kubelet.wait(GPU, allocatable=4, connected=True)
     assert "again and again" not in agent.log
 
 
 def test_a_registration_that_the_end_of_another_plugin_took_is_renewed(here):
-    """kubelet gives up a resource when any plugin that registered for it ends."""
+    """kubelet drops a resource when any plugin that registered for it ends."""
     agent = here.agent("--take-over", config=sharing(4))
     here.kubelet.wait(GPU, allocatable=4)
     other = ForeignPlugin(here, here.uuids(), endpoint="other.sock")

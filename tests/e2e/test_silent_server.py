@@ -1,4 +1,4 @@
-"""An API server that has not answered yet is no news at a start; one that fails is."""
+"""At a start an API server that has not answered yet is no news; one that fails is."""
 
 import http.server
 import subprocess

@@ -1,5 +1,5 @@
-"""A real API server takes the ResourceSlices that dra/ makes, every field of them (tests/contract). Skipped where the
-lab's programs are not built (lab/build/build)."""
+"""A real API server accepts the ResourceSlices that dra/ makes, every field of them
+(tests/contract). Skipped where the lab's programs are not built (lab/build/build)."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""`tranche snapshot` of a real API server, and the commands that answer from its file just as from the server."""
+"""`tranche snapshot` of a real API server, and the commands that give the same answers from its
+file."""
 
 import contextlib
 import json
@@ -17,7 +18,7 @@ from test_schemas import closed, schema, validator
 sys.path.append(str(ROOT / "tests" / "chart"))
 from api_server import Refused, running_server  # noqa: E402
 
-# Part of every name here that somebody may keep secret.
+# In every name here that somebody may keep secret.
 MARK = "zebra"
 NODE = "zebra-host.example.com"
 TEAM = "zebra-team"
@@ -113,7 +114,8 @@ class Cluster:
         self.fill_gpu_nodes()
 
     def fill_gpu_nodes(self):
-        """What the node's agent would publish. The definition takes anything: the chart has the real one."""
+        """What the node's agent would publish. The definition accepts anything: the chart has the
+        real one."""
         names = {"plural": "gpunodes", "singular": "gpunode", "kind": "GPUNode"}
         anything = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
         version = {"name": "v1alpha1", "served": True, "storage": True, "schema": anything}
@@ -250,7 +252,7 @@ def test_what_may_not_be_read_is_said_with_the_rule_that_is_missing(cluster, tmp
     assert "configmaps zebra-gpu/zebra-configs could not be read: " in done.stderr
     content = json.loads(file.read_text())["snapshot"]
     assert content["nodes"] and content["pods"] == []
-    # What is missing is no empty list to those that read the file.
+    # What is missing is no empty list for readers of the file.
     listed = run("limit", "get", "-n", TEAM, f"{MARK}-pod", "--snapshot", file)
     assert listed.returncode == 1 and "grant list on pods" in listed.stderr
 

@@ -1,4 +1,4 @@
-"""Long runs, with --soak: deaths and changes by the hundred."""
+"""Long runs, with --soak: hundreds of deaths and changes."""
 
 import collections
 import os
@@ -23,7 +23,7 @@ def test_sigkill_during_admissions(node):
     held = {}
     pods = 0
     for kill in range(1, 21):
-        # The agent dies at some moment of the admissions that follow.
+        # The agent dies at some moment of the following admissions.
         timer = threading.Timer(dice.uniform(0, 0.05), agent.kill)
         timer.start()
         for _ in range(12):
@@ -91,7 +91,7 @@ def test_fifty_restarts_of_kubelet(node):
 
 
 def test_faults_by_the_hundred(node):
-    """GPUs come and go, calls fail, the driver vanishes: at the end all is well again."""
+    """GPUs come and go, calls fail, the driver vanishes: at the end all is healthy again."""
     here = node("a100-40gb-x4")
     agent = here.agent("--machine-interval=20ms", "--health-recovery=10ms", config=sharing(2))
     here.kubelet.wait(GPU, allocatable=8)

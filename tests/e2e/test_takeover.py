@@ -53,7 +53,7 @@ def daemon_set(name: str, owners: list) -> dict:
 def server(tmp_path_factory):
     with running_server(tmp_path_factory.mktemp("server"), "--vmodule=trace=2") as server:
         server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}})
-        # The template has no values in it but the chart's labels.
+        # Its only template values are the chart's labels.
         definition = yaml.safe_load(re.sub(r"\{\{.*?\}\}", "", CRD.read_text(), flags=re.S))
         # As strict as NVIDIA's own definition is about a status.
         schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -132,7 +132,7 @@ def test_a_policy_takes_effect_and_the_operators_plugin_is_not_rivalled(server, 
     assert status["state"] == "ready"
     assert "driver.enabled" in str(status["conditions"])
 
-    # The manual's merge patch: a default, and a MIG strategy; a key is taken away.
+    # The manual's merge patch: a default, and a MIG strategy; a key is removed.
     plugin = {"config": {"default": "a100-40gb"}}
     body = {"spec": {"devicePlugin": plugin, "mig": {"strategy": "mixed"}}}
     server.request("PATCH", server.path(made), body, kind=MERGE)
@@ -220,7 +220,7 @@ def serving(server, node: str, status: str, reason: str) -> None:
 
 
 def test_a_policy_is_applied_where_nodes_serve(server, start):
-    """What the nodes' agents say of kubelet's list counts, not that their Pods are ready."""
+    """The nodes' agents' view of kubelet's list counts, not that their Pods are ready."""
     made = server.apply(policy({}))
     for node in ("n1", "n2"):
         serving(server, node, "False", "AnotherPlugin")
@@ -246,8 +246,8 @@ def test_a_policy_is_applied_where_nodes_serve(server, start):
 
 
 def test_it_speaks_http_2(server, start):
-    """As the client says, and as the API server says of its requests: it tells of those that take longer than
-    half a second. Reads come from its cache; what is written has to reach the store."""
+    """According to the client, and to the API server, which logs requests that take longer than
+    half a second. Reads come from its cache; writes have to reach the store."""
 
     def slow_requests() -> list:
         delete(server, config_map(OUT))  # to be written again
@@ -272,7 +272,7 @@ def test_one_of_two_controllers_leads_and_the_other_follows(server, start):
     second.wait_log("pod-0 leads; waiting")
     assert first.stop() == 0, first.log
     second.wait_log("pod-1 leads")
-    # Somebody takes the Lease away from it.
+    # Somebody takes its Lease.
     lease = f"/apis/coordination.k8s.io/v1/namespaces/{NS}/leases/tranche-controller"
     body = {"spec": {"holderIdentity": "somebody"}}
     server.request("PATCH", lease, body, kind=MERGE)
@@ -316,7 +316,7 @@ def test_a_daemon_set_is_changed_and_waited_for(server, start):
     item["metadata"]["annotations"] = {"meta.helm.sh/release-name": "tranche"}
     item["spec"]["template"]["spec"]["containers"][0]["livenessProbe"] = {"exec": {"command": ["x"]}}
     server.apply(item)
-    # Upgraded once: of a first installation whose Pods never ran there is nothing to clear.
+    # Upgraded once: after a first installation whose Pods never ran there is nothing to clear.
     item["spec"]["template"]["metadata"]["annotations"] = {"upgraded": "once"}
     server.request("PATCH", server.path(item), {"spec": item["spec"]}, kind=MERGE)
     container = {"name": "c", "command": ["tranche", "cleanup", "--stay"], "livenessProbe": None}

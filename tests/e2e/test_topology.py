@@ -1,4 +1,4 @@
-"""Where GPUs lie: NUMA hints in the device list, and which GPUs are preferred together."""
+"""Topology: NUMA hints in the device list, and which GPUs are preferred together."""
 
 import itertools
 
@@ -50,7 +50,8 @@ def test_sixteen_gpus_stay_on_one_socket(node):
         ids = here.kubelet.preferred(GPU, [uuids[i] for i in free], size, [uuids[i] for i in must])
         return sorted(index[one] for one in ids)
 
-    # The links are read beside the first device list; from then on pairs share a PCIe switch.
+    # The links are read at the time of the first device list; from then on pairs share a PCIe
+    # switch.
     wait_until(lambda: preferred(2, [5]) == [4, 5], "the links known")
     assert preferred(2, [11]) == [10, 11]
     # Four: the two switches of one host bridge.
@@ -58,7 +59,7 @@ def test_sixteen_gpus_stay_on_one_socket(node):
     assert preferred(4, [14]) == [12, 13, 14, 15]
     # Eight: a socket.
     assert preferred(8, [9]) == list(range(8, 16))
-    # What is taken already shapes what is best.
+    # What is taken determines what is best.
     assert preferred(2, free=[0, 3, 8, 9]) == [8, 9]
     for size in range(1, 17):
         assert len(preferred(size)) == size

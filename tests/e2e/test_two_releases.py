@@ -1,5 +1,6 @@
-"""Two releases of the chart for one node, by mistake, with one state folder or two: the second one's agent waits and
-says why, and its cleanup touches nothing of the first one's. A release whose state folder changes is one release."""
+"""Two releases of the chart for one node, by mistake, with one state folder or two: the second
+one's agent waits and says why, and its cleanup leaves the first one's files alone. A release whose
+state folder changes is one release."""
 
 import signal
 
@@ -120,7 +121,7 @@ def test_a_release_whose_state_folder_changes_hands_over(node):
     second.wait_log(f"served the node with the state folder {here.state} before")
     here.kubelet.wait(GPU, registrations=2, allocatable=4)
     here.kubelet.run_pod("after", GPU)
-    # And is still one release.
+    # It is still one release.
     third = here.agent(config=sharing(4), env=SECOND)
     third.wait_log("release gpu/tranche serves this node .*, and release other/second waits")
 

@@ -1,4 +1,4 @@
-"""What `tranche` answers to a question, a mistake and a word that it does not know."""
+"""`tranche` for a question, a mistake and an unknown word."""
 
 import re
 import subprocess
@@ -91,7 +91,7 @@ def test_as_a_plugin_of_kubectl_help_names_kubectl(tmp_path):
 
 
 UNKNOWN = [
-    # words, what is said
+    # words, message
     (["agnt"], "tranche: unknown command \"agnt\"; did you mean \"agent\"?"),
     (["help", "agnt"], "tranche help: unknown command \"agnt\"; did you mean \"agent\"?"),
     (["help", "limit", "sett"], "tranche help limit: unknown command \"sett\"; did you mean \"set\"?"),
@@ -180,7 +180,7 @@ WRONG_VALUES = [
 
 @pytest.mark.parametrize("words,said", WRONG_VALUES, ids=[" ".join(words) for words, _ in WRONG_VALUES])
 def test_arguments_are_checked_before_the_cluster_is_asked(tmp_path, words, said):
-    """There is no kubeconfig here: who looks for one first would end with 3."""
+    """There is no kubeconfig here: a command that looks for one first would end with 3."""
     done = tranche("limit", *words, HOME=str(tmp_path))
     assert done.returncode == 2
     assert said in done.stderr
@@ -188,7 +188,7 @@ def test_arguments_are_checked_before_the_cluster_is_asked(tmp_path, words, said
 
 
 OTHERS = [
-    # program, arguments, what is said
+    # program, arguments, message
     (LOAD, ["strom"], 'unknown command "strom"; did you mean "storm"?'),
     (LOAD, ["hold", "--memry=1Gi"], 'unknown flag "--memry"; did you mean "--memory"?'),
     (LOAD, ["hold", "-o", "xml"], "yaml"),
@@ -211,7 +211,7 @@ def test_the_other_programs_name_unknown_words_too(program, words, said):
 
 @pytest.mark.parametrize("words", [[], ["hold"], ["compute"], ["graph"], ["latency"], ["storm"], ["compare"]], ids=" ".join)
 def test_examples_of_the_load_generator_are_read(words):
-    """Where there is no driver an example that is read ends with 3, and one that is not with 2."""
+    """Without a driver a valid example ends with 3, and an invalid one with 2."""
     lines = examples(run(LOAD, *words, "--help").stdout)
     assert len(lines) >= 2
     for line in lines:

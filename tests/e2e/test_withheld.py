@@ -79,7 +79,7 @@ def test_instances_of_a_layout_that_single_cannot_offer_are_not_handed_out(node,
     here.sim("mig", "destroy", "--all")
     for profile in profiles:
         here.sim("mig", "create", "--profile", profile)
-    # On the way there may be one of the first profile alone, which is offered.
+    # In between there may be only one of the first profile, which is offered.
     agent.wait_log("more than one MIG device type" if profiles else "no MIG devices configured")
     here.kubelet.wait(GPU, allocatable=0)
     wanted = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-INVALID", "nvidia.com/mig.capable": "true"}
@@ -105,7 +105,7 @@ def test_a_gpu_whose_layout_is_not_told_leaves_the_others(node, function, strate
 
 
 def test_files_that_cannot_be_written_leave_the_labels(node):
-    """CDI files hold up what names them, and nothing else."""
+    """CDI files delay only what names them."""
     here = node("a100-40gb-mig")
     here.cdi.write_text("no folder")
     here.features.mkdir()

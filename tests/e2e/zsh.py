@@ -1,4 +1,4 @@
-"""An interactive zsh on a terminal of its own, asked what it offers for a line that is being written."""
+"""An interactive zsh on its own terminal, asked for its completions."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import select
 import subprocess
 import time
 
-# zsh hands every match to compadd: ours writes it to $OFFERED first. A line "." ends an answer.
+# zsh passes every match to compadd: ours writes it to $OFFERED first. A line "." ends an answer.
 _SETUP = r"""
 PROMPT=
 unset zle_bracketed_paste
@@ -78,7 +78,7 @@ class Zsh:
             lines = self._offered.read_text().splitlines()
             if lines and lines[-1] == ".":
                 return set(lines[:-1])
-            # What it shows is taken off the terminal, or it would wait for that.
+            # Its output is drained, or it would block.
             if select.select([self._terminal], [], [], 0.01)[0]:
                 shown += os.read(self._terminal, 65536)
         raise AssertionError(f"zsh gives no answer to {typed!r}; it shows {shown!r}")

@@ -1,4 +1,4 @@
-"""Chooses the machine (machine.py), and puts together what the tests tell of it."""
+"""Chooses the machine (machine.py), and assembles the tests' report."""
 
 import datetime
 import os
@@ -13,7 +13,7 @@ def enter():
     try:
         return machine.namespaces()
     except machine.Missing as missing:
-        # Who asked for a real GPU wants to know; elsewhere it is a machine that cannot run these.
+        # With a real GPU this is a failure; elsewhere the machine just cannot run these.
         (pytest.fail if machine.REAL else pytest.skip)(str(missing))
 
 
@@ -27,10 +27,10 @@ def gpu(tmp_path):
 
 @pytest.fixture
 def served(gpu, enter, tmp_path):
-    """An arbiter on the GPU; containers are asked of it."""
+    """An arbiter on the GPU, which makes containers."""
     with machine.served(gpu, tmp_path, enter) as out:
         yield out
-        # A context manager sees no failure of the test; what the arbiter said may explain one.
+        # A context manager does not see a test's failure, which the arbiter's log may explain.
         print(out.arbiter.log)
 
 
@@ -48,7 +48,7 @@ def _machine_of(gpu) -> str:
 
 
 def pytest_terminal_summary(terminalreporter):
-    """The report in markdown: printed where a real GPU was asked for, written where TRANCHE_GPU_REPORT says."""
+    """The report in markdown: printed with a real GPU, written where TRANCHE_GPU_REPORT says."""
     path = os.environ.get("TRANCHE_GPU_REPORT")
     if not machine.REAL and path is None:
         return
@@ -75,7 +75,7 @@ def _markdown(stats) -> str:
 
 
 def _counts(report) -> bool:
-    """A test counts once: by its call, or by what kept it from being called."""
+    """A test counts once: by its call, or by what prevented it."""
     return "tests/gpu/" in report.nodeid and (report.when == "call" or not report.passed)
 
 

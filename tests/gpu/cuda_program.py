@@ -1,5 +1,5 @@
-"""The beginning of a program that uses the CUDA driver by ctypes, for what tranche-load does not do: it asks for
-views, and holds memory until it is killed."""
+"""The beginning of a program that uses the CUDA driver by ctypes, for what tranche-load does not
+do: it asks for views, and holds memory until it is killed."""
 
 import sys
 

@@ -1,8 +1,9 @@
-"""The GPU that the tests of this folder run on, and containers on it that a real arbiter serves: the simulated L20,
-or this machine's own with TRANCHE_GPU=real. Everything else is the same code for both.
+"""The GPU that the tests of this folder run on, and containers on it that a real arbiter serves:
+the simulated L20, or this machine's own with TRANCHE_GPU=real. Everything else is the same code for
+both.
 
-On a real GPU: plain allocations of some GiB, some seconds of work; no mode, clock or partition is changed, no MPS is
-started, no managed memory is taken, and processes of others are left alone."""
+On a real GPU: plain allocations of some GiB, some seconds of work; no mode, clock or partition is
+changed, no MPS is started, no managed memory is taken, and processes of others are left alone."""
 
 import contextlib
 import ctypes
@@ -23,7 +24,7 @@ REAL = os.environ.get("TRANCHE_GPU", "simulated") == "real"
 MiB = ours.MiB
 LIMITER = BUILD / "lib" / "libtranche-limit.so"
 LOAD = BUILD / "bin" / "tranche-load"
-# What the tests of a real GPU may have of it together.
+# The memory of a real GPU for all tests together.
 MEMORY_WANTED = 6 * 1024 * MiB
 DRIVER_FOLDERS = ["/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib"]
 
@@ -36,7 +37,7 @@ exec "$@"
 
 
 class Missing(Exception):
-    """What this machine lacks for the tests; the text says what to do."""
+    """What this machine lacks for the tests; the text has the remedy."""
 
 
 @dataclasses.dataclass
@@ -52,7 +53,7 @@ class Gpu:
 
 
 def namespaces() -> list[str]:
-    """The command before one that needs a /run of its own."""
+    """The prefix for a command that needs its own /run."""
     reasons = []
     for command in (["unshare", "--mount"], ["unshare", "--user", "--map-root-user", "--mount"]):
         try:
@@ -79,7 +80,7 @@ def query(smi: str, env: dict, what: str, *flags: str) -> list[list[str]]:
 
 
 def describe(smi: str, env: dict, wanted: str) -> Gpu:
-    """The GPU of this index or UUID, or of the beginning of one."""
+    """The GPU of this index or UUID, or UUID prefix."""
     fields = "index,uuid,name,driver_version,memory.total,memory.free,mig.mode.current,compute_mode"
     gpus = query(smi, env, f"gpu={fields}")
     found = [gpu for gpu in gpus if wanted == gpu[0] or gpu[1].startswith(wanted)]
@@ -167,7 +168,7 @@ class Container:
 
 
 def ended(program: subprocess.Popen, deadline: float = 60.0) -> tuple[str, str]:
-    """What it wrote. A program that does not end is ended."""
+    """Its output. A program that does not end is ended."""
     try:
         return program.communicate(timeout=deadline)
     except subprocess.TimeoutExpired:
@@ -183,7 +184,7 @@ def finish(program: subprocess.Popen) -> str:
 
 
 def reported(program: subprocess.Popen) -> dict:
-    """The report of a tranche-load of one process; to be refused something is no failure."""
+    """The report of a tranche-load of one process; a refusal is no failure."""
     out, err = ended(program)
     assert program.returncode in (0, 1), out + err
     [report] = json.loads(out)["processes"]

@@ -1,4 +1,5 @@
-"""NVIDIA's own Python binding under the limiter: a stranger's program, which finds functions by cuGetProcAddress."""
+"""NVIDIA's own Python binding under the limiter: an independent program, which finds functions by
+cuGetProcAddress."""
 
 import sys
 

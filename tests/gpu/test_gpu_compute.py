@@ -1,6 +1,6 @@
-"""A container's part of the GPU's time. On a real GPU what was measured is asserted within 10 points; on the simulated
-one, whose time is the host's, the order of caps is: its figures are asserted in virtual time
-(src/sharing/limit/device_test.cpp)."""
+"""A container's part of the GPU's time. On a real GPU the measurement is asserted within 10 points;
+on the simulated one, whose time is the host's, only the order of caps: its figures are asserted in
+virtual time (src/sharing/limit/device_test.cpp)."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from machine import LIMITER, LOAD, REAL, MiB
 
 DURATION = "3s" if REAL else "400ms"
-# Of programs that work beside each other: they do not begin in the same moment.
+# For concurrent programs, which do not begin at the same moment.
 LONG = "8s" if REAL else "400ms"
 MEMORY = 2048 * MiB
 POINTS = 10
@@ -23,7 +23,7 @@ LOADS = {
 
 @pytest.fixture
 def speed(gpu) -> list:
-    """How fast the GPU works, measured by a process that nothing holds back: the work of a kernel goes by it."""
+    """The GPU's speed, measured by an unlimited process: determines the work of a kernel."""
     command = [LOAD, "compute", "--count", "1", "-o", "json"]
     done = subprocess.run(command, env=gpu.env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -35,7 +35,7 @@ def near(share: float, asked: float) -> bool:
 
 
 def shares(containers: list, load: list, speed: list, duration: str) -> list[float]:
-    """Their parts of the GPU's time, in percent, when they work side by side."""
+    """Their parts of the GPU's time, in percent, when they work at the same time."""
     command = [LOAD, *load, *speed, "--duration", duration, "-o", "json"]
     programs = [container.start(command) for container in containers]
     reports = [machine.reported(program) for program in programs]
@@ -84,7 +84,7 @@ def test_latency_critical_beside_two_storms(served, speed, tell):
         served.container(f"neighbour-{number}", priority="best-effort", **fields)
     command = [LOAD, "compare", "--mechanisms", "time-slicing,limits", "--trouble", "kill", "--duration", DURATION]
     command += [*map(str, speed), "--tenants", served.tenants.folder, "--limit-library", LIMITER, "-o", "json"]
-    # As root of a user namespace where it is not root already: it makes the containers itself.
+    # As root of a user namespace if it is not root already: it makes the containers itself.
     inside = served.enter if "--user" in served.enter else []
     done = subprocess.run([*inside, *command], env=served.gpu.env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""A container's memory ends at its part, on whatever GPU there is."""
+"""A container's memory ends at its part, on any GPU."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from machine import LOAD, MiB
 from programs import wait_until
 
 PART = 2048 * MiB
-# What a context may take of it on a GPU that is not ours; a simulated one takes CONTEXT.
+# The most that a context may take on a real GPU; a simulated one takes CONTEXT.
 CONTEXT_AT_MOST = 1536 * MiB
 CONTEXT = 256 * MiB
 SLACK = 8 * MiB  # pieces of 2 MiB, and what a family rounds up to
@@ -34,7 +34,7 @@ def test_a_family_ends_at_the_part(served, tell, family):
 
 @pytest.mark.skipif(machine.REAL, reason="managed memory is not taken on a real GPU")
 def test_managed_memory_ends_at_the_part(served):
-    """It can be had beyond what the device has, so it is asked for in a size, and not without end."""
+    """It can exceed what the device has, so a fixed size is asked for."""
     program = served.container("mine", memory=PART).start(
         [LOAD, "hold", "--family", "managed", "--memory", "4Gi", "--chunk", "2Mi", "--duration", "100ms"]
     )
@@ -46,7 +46,7 @@ def test_managed_memory_ends_at_the_part(served):
 
 
 def test_the_context_counts(served, tell):
-    """It is memory that no allocation of the program took: NVML tells of it."""
+    """It is memory that no allocation of the program took: NVML reports it."""
     container = served.container("mine", memory=PART)
     out = container.run(
         cuda_program.command(f"""
@@ -84,7 +84,7 @@ print(total, device_total.value, free_before - free_after)
     )
     total, device_total, fell = map(int, out.split())
     assert (total, device_total) == (PART, PART)
-    # The context may have come to be counted between the two.
+    # The context may have been counted in between.
     assert 512 * MiB <= fell <= 512 * MiB + CONTEXT_AT_MOST
     fields = "--query-gpu=uuid,memory.total,memory.used"
     smi = container.run([gpu.smi, fields, "--format=csv,noheader,nounits", "-i", gpu.uuid])
@@ -96,7 +96,7 @@ print(total, device_total.value, free_before - free_after)
 
 
 def hold(container, size: int) -> subprocess.Popen | None:
-    """A program that holds so much until it is killed; None when it was refused."""
+    """A program that holds this much until it is killed; None if refused."""
     body = f"""
 code, address = allocate({size})
 print("held" if code == 0 else code, flush=True)
@@ -127,7 +127,7 @@ def test_a_killed_program_gives_back(served, tell):
 
 
 def test_a_neighbour_has_its_part(served):
-    """The one who is refused harms nobody."""
+    """The refused one harms nobody."""
     greedy, other = served.container("greedy", memory=PART), served.container("other", memory=PART)
     held = hold(other, 256 * MiB)
     assert held is not None

@@ -1,5 +1,5 @@
-"""What the limiter adds to calls of the driver that is here: told, not asserted. (What it adds to calls that cost
-nothing is tests/bench/limits_overhead.cpp's to say.)"""
+"""What the limiter adds to calls of this driver: reported, not asserted. (What it adds to calls
+that cost nothing is measured by tests/bench/limits_overhead.cpp.)"""
 
 import statistics
 import subprocess
@@ -17,7 +17,7 @@ def figures(text: str) -> dict[str, float]:
 
 def test_what_the_limiter_adds(served, gpu, tell):
     assert CALLS.exists(), f"{CALLS} is not built: cmake --build build --target driver_calls"
-    # Nothing holds it back: the gate is open, and memory far from its end.
+    # It is not slowed down: the gate is open, and memory is ample.
     container = served.container("mine", memory=4096 * machine.MiB, enforcement="elastic")
     without, limited = [], []
     for _ in range(ROUNDS):

@@ -1,4 +1,5 @@
-"""tranche-demo as a newcomer runs it: what it prints at the end, and that it leaves nothing behind."""
+"""tranche-demo as a newcomer runs it: what it prints at the end, and that it leaves nothing
+behind."""
 
 import os
 import pathlib
@@ -16,7 +17,7 @@ DEMO = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve() /
 
 @pytest.fixture
 def folder():
-    # Not tmp_path: unix sockets come below, and their paths must be short.
+    # Not tmp_path: unix sockets are below, and their paths must be short.
     path = pathlib.Path(tempfile.mkdtemp(prefix="td-"))
     yield path
     shutil.rmtree(path)
@@ -163,7 +164,7 @@ def test_help(folder):
 
 
 def copied_build(folder):
-    """A build folder of the demo's own, whose programs can be spoilt."""
+    """A separate build folder of the demo, whose programs can be damaged."""
     build = folder / "build"
     (build / "bin").mkdir(parents=True)
     (build / "sim").mkdir()

@@ -1,4 +1,4 @@
-"""lab/fault: what is typed, in tranche-sim's words, which the real tranche-sim takes."""
+"""lab/fault: arguments in tranche-sim's words, which the real tranche-sim accepts."""
 
 import argparse
 import json

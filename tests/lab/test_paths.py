@@ -1,4 +1,4 @@
-"""Which build folder and which programs a lab takes, and which it does not."""
+"""Which build folder and which programs a lab uses."""
 
 import os
 import pathlib

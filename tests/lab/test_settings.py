@@ -1,4 +1,4 @@
-"""What a lab may be asked to be."""
+"""The valid properties of a lab."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
-"""What the tests of `tranche arbiter` share: a tenants' folder as the agent keeps it, the arbiter as a process,
-and a process of a container that registers (src/sharing/limit/wire.h)."""
+"""Shared by the tests of `tranche arbiter`: a tenants' folder like the agent's, the arbiter as a
+process, and a process of a container that registers (src/sharing/limit/wire.h)."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def simulated(name: str, folder: pathlib.Path) -> tuple[dict, str]:
 
 
 class Tenants:
-    """The folder, written as the agent does it: the tenant's folder first, its file in one go."""
+    """The folder, written as by the agent: the tenant's folder first, then its file atomically."""
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
@@ -84,8 +84,8 @@ class Tenants:
 
 
 class Registered:
-    """This process, registered for a tenant; gone some seconds after it is closed. `memory`: a descriptor to hand over, as the library
-    does with the usage memory of the arbiter before."""
+    """This process, registered for a tenant; gone some seconds after it is closed. `memory`: a
+    descriptor to hand over, as the library does with the previous arbiter's usage memory."""
 
     def __init__(self, path: pathlib.Path, memory: int | None = None):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -1,4 +1,5 @@
-"""A container that was promised parts of a simulated GPU, beside a real arbiter, and programs in it."""
+"""A container that was promised parts of a simulated GPU, with a real arbiter, and programs in
+it."""
 
 import json
 import pathlib
@@ -23,7 +24,7 @@ LD_PRELOAD=$PRELOAD exec "$@"
 """
 
 
-# The library where a grant mounts it, from the same place as the tenant.
+# The library at a grant's path, from the same place as the tenant.
 GRANTED = """
 mount -t tmpfs tmpfs /usr/local && mkdir /usr/local/tranche && : > $LIBRARY || exit 99
 mount --bind "$TENANTS/../lib/hash/libtranche-limit.so" $LIBRARY || exit 99
@@ -41,7 +42,7 @@ class Container:
         self.env["PREPARE"] = ""  # what is done in it before a program begins
 
     def grant(self, then: str = "") -> None:
-        """Has the library mounted as a grant does it; `then`: what the container's root does there."""
+        """Has the library mounted as by a grant; `then`: what the container's root does there."""
         folder = self.tenants.folder.parent / "lib" / "hash"
         folder.mkdir(parents=True)
         shutil.copy(LIMITER, folder)
@@ -49,7 +50,7 @@ class Container:
         self.env["PREPARE"] = GRANTED + then
 
     def start(self, command: list, *unshare: str) -> subprocess.Popen:
-        """`unshare`: further name spaces, as unshare(1) names them."""
+        """`unshare`: further namespaces, as unshare(1) names them."""
         wrapped = ["unshare", "--mount", *unshare, "sh", "-c", CONTAINER, "sh", *map(str, command)]
         pipe = subprocess.PIPE
         return subprocess.Popen(wrapped, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -69,7 +70,7 @@ def finish(program: subprocess.Popen) -> str:
 
 @pytest.fixture
 def serve(tmp_path):
-    """Gives a Container of the first of the tenants that a function promises for a GPU, beside an arbiter."""
+    """Makes a Container with the first of a function's tenants for a GPU, with an arbiter."""
     arbiters = []
 
     def start(promise, machine_name="l20") -> Container:
@@ -94,7 +95,8 @@ SOURCES = pathlib.Path(__file__).resolve().parent / "programs"
 
 
 def build(folder: pathlib.Path, name: str, *flags: str) -> pathlib.Path:
-    """The program `name` of programs/, compiled as its users would: linked with the driver's libraries."""
+    """The program `name` of programs/, compiled as by its users: linked with the driver's
+    libraries."""
     made = folder / pathlib.Path(name).stem
     libraries = ["-L", str(BUILD / "sim"), "-Wl,--no-as-needed", "-lcuda", "-lnvidia-ml"]
     command = ["g++", "-std=c++17", "-O1", "-g", "-pthread", str(SOURCES / name), "-o", str(made), *flags]

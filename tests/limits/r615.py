@@ -1,5 +1,5 @@
-"""A node with the simulated driver r615, control groups that are folders, a /proc that the test writes, and programs
-that load no limiter."""
+"""A node with the simulated driver r615, control groups that are folders, a /proc that the test
+writes, and programs without the limiter."""
 
 import json
 import pathlib
@@ -12,8 +12,8 @@ from programs import LIBRARY, TRANCHE_SIM, clean_environment
 CONTAINER = "kubepods/burstable/podx/" + "a" * 64
 OUT_OF_MEMORY = 2
 
-# Takes and gives back device memory as it is told: a line "1000" asks for so many MiB more, "free" gives the last
-# ones back. Answers with CUDA's error code.
+# Takes and frees device memory on request: a line "1000" takes that many MiB more, "free" frees the
+# last ones. Answers with CUDA's error code.
 PROGRAM = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -37,7 +37,7 @@ for line in sys.stdin:
 
 
 class Program:
-    """Without the limiter, as one that is linked statically."""
+    """Without the limiter, as a statically linked program."""
 
     def __init__(self, machine: dict):
         self._popen = subprocess.Popen(

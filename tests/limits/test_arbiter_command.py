@@ -14,7 +14,7 @@ import pytest
 from arbiter import MEMORY_LIMIT, MiB, Registered, Tenants, arbiter
 from programs import TRANCHE, wait_until
 
-# A process that registers at the socket it is given, prints the answer, and stays.
+# A process that registers at the given socket, prints the answer, and stays.
 REGISTER = [
     sys.executable,
     "-c",
@@ -46,7 +46,7 @@ def test_help_names_every_flag():
 
 
 def test_one_containers_processes_leave_room_for_others(tmp_path, tenants):
-    """They are more than the descriptors that a container runtime gives a process to begin with."""
+    """They are more than a container runtime's default limit of descriptors."""
     for name in ("many", "other"):
         tenants.promise(name, GPU)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -68,7 +68,7 @@ def test_one_containers_processes_leave_room_for_others(tmp_path, tenants):
 
 
 def test_nothing_that_a_tenant_does_to_its_usage_memory_costs_the_node(tmp_path, tenants):
-    """It can be made neither larger nor smaller, and the arbiter's own folder holds nothing of it."""
+    """It can be made neither larger nor smaller, and is not in the arbiter's own folder."""
     tenants.promise("a", GPU)
     process = arbiter(tmp_path, tenants.folder)
     wait_until(lambda: tenants.socket("a").exists(), "its socket")
@@ -101,13 +101,14 @@ def forbid(fd):
 
 @pytest.mark.parametrize("spoil", [spoil_header, take_lease, forbid], ids=lambda spoil: spoil.__name__)
 def test_the_next_arbiter_serves_a_tenant_whatever_it_did_to_its_memory(tmp_path, tenants, spoil):
-    """A lease on a file by that name held up the next arbiter for 45 s, with all its tenants."""
+    """A lease on a file by that name once delayed the next arbiter for 45 s, with all its
+    tenants."""
     for name in ("hostile", "other"):
         tenants.promise(name, GPU)
     first = arbiter(tmp_path, tenants.folder)
     first.wait_log("serving 2 tenants")
     hostile = Registered(tenants.socket("hostile"))
-    # Who takes a lease must have the file open only once; a duplicate may be left to be handed over.
+    # A lease needs the file open only once; a duplicate may be left to be handed over.
     if spoil is take_lease:
         with contextlib.suppress(OSError):  # where other openings of the file forbid it nothing is held up either
             spoil(hostile.usage_fd)
@@ -249,7 +250,7 @@ def test_it_gives_up_what_it_has_no_use_for(tmp_path, tenants):
 
 
 def test_a_folder_that_was_removed_under_it_is_not_well(tmp_path, tenants):
-    """As a container sees a mount whose folder on the node was removed and made anew."""
+    """As a container sees a mount whose folder on the node was removed and made again."""
     process = arbiter(tmp_path, tenants.folder)
     wait_until(lambda: check(tmp_path).returncode == 0, "it lives")
     gone = tmp_path / "gone"

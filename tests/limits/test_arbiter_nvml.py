@@ -1,4 +1,4 @@
-"""The arbiter beside the simulated NVML: what processes hold of a GPU that they never charged."""
+"""The arbiter with the simulated NVML: what processes hold of a GPU that they never charged."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 from arbiter import CONTEXT, OUTSIDE, ROOT, MiB, Registered, Tenants, arbiter, simulated_l20
 from programs import TRANCHE_SIM, Process, clean_environment, wait_until
 
-# Registers, then goes on as the program that follows: the same process, its connection open.
+# Registers, then continues as the following program: the same process, its connection open.
 REGISTER_AND_RUN = """
 import os, sys
 sys.path.append({here!r})
@@ -119,7 +119,7 @@ def test_a_process_of_a_tenants_container_that_never_registers_is_found(node):
     node.arbiter.wait_log(f"process {stray.pid} .* has not registered for tenant a")
     stray.kill()
     wait_until(lambda: not node.status()["findings"], "it is gone")
-    # What two readings in a row agree on: the second follows soon.
+    # Two readings in a row must agree: the second follows soon.
     wait_until(lambda: watcher.policy(OUTSIDE) == 0, "its memory is nobody's")
 
 

@@ -1,5 +1,5 @@
-"""tranche-load compare --mechanisms limits: the limiter, a real arbiter and the simulated driver together. What
-it asserts holds at any speed of the machine; figures are for people (docs/load.md)."""
+"""tranche-load compare --mechanisms limits: the limiter, a real arbiter and the simulated driver
+together. The assertions hold at any speed of the machine; figures are for people (docs/load.md)."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class Gpu:
         self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", **self.machine)
 
     def compare(self, tenants, *flags) -> dict:
-        """What is said of limits."""
+        """The part about limits."""
         command = [BUILD / "bin/tranche-load", "compare", "--mechanisms", "limits", "--duration", "200ms"]
         command += ["--tenants", tenants, "-o", "json", *flags]
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=120)

@@ -1,5 +1,6 @@
-"""Programs that do nothing wrong, as strangers write them: linked with the driver or looking it up, sanitized,
-forking, closing what they did not open, cancelling their threads. Under the limiter each runs as without it."""
+"""Programs that do nothing wrong, as others write them: linked with the driver or looking it up,
+sanitized, forking, closing what they did not open, cancelling their threads. Under the limiter each
+runs as without it."""
 
 import os
 import re
@@ -66,13 +67,15 @@ SANITIZERS = {
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 @pytest.mark.parametrize("name", ["plain.cpp", "worker.cpp"])
 def test_a_sanitized_program_runs(container, program, name, sanitizer):
-    """The runtimes look up what they stand before (strcmp, dl_iterate_phdr) before they are ready."""
+    """The runtimes look up functions that they replace (strcmp, dl_iterate_phdr) before they are
+    ready."""
     assert container.run(program(name, *SANITIZERS[sanitizer])) == "fine\n"
 
 
 @pytest.fixture
 def urgent(serve):
-    """One whose processes tell the arbiter whenever they begin to work, and wait for turns of their own."""
+    """A tenant whose processes notify the arbiter whenever they begin to work, and wait for their
+    turns."""
 
     def promise(tenants, uuid):
         device = {"uuid": uuid, "weight": 1, "memoryBytes": 1024 * MiB, "permille": 900}
@@ -123,7 +126,8 @@ def test_a_child_of_a_program_that_asked_nvml_has_its_memory_counted_once(serve,
 
 @pytest.mark.parametrize("what", ["nothing", "file", "socket"])
 def test_a_program_that_closes_what_it_did_not_open_keeps_its_own(urgent, program, what):
-    """closefrom() and daemon(), then files of the program's under numbers that were the limiter's."""
+    """closefrom() and daemon(), then files of the program's under numbers that were the
+    limiter's."""
     closing = urgent.start([program("closes.cpp"), what])
     first, is_high, fine = (closing.stdout.readline() for _ in range(3))
     assert fine == "fine\n", closing.communicate()
@@ -138,7 +142,7 @@ def test_a_program_that_closes_what_it_did_not_open_keeps_its_own(urgent, progra
 
 
 def test_what_a_name_space_of_its_own_takes_counts_for_the_tenant(container, program):
-    """It cannot be held from inside: dlmopen() lets nothing stand before what is loaded there."""
+    """It cannot be limited from inside: dlmopen() lets nothing precede what is loaded there."""
     library = program("name_space.cpp", "-shared", "-fPIC")
     taking = container.start([program("name_space.cpp"), library])
     assert taking.stdout.readline() == "taken\n", taking.communicate()
@@ -160,7 +164,7 @@ ROOT_DOES = {
 
 @pytest.mark.parametrize("what", ROOT_DOES)
 def test_what_was_promised_holds_whatever_stands_under_run_tranche(container, program, tmp_path, what):
-    """Where the library is mounted by a grant, the mounts from the same place on the node are tenants."""
+    """If a grant mounts the library, the mounts from the same place on the node are tenants."""
     (folder := tmp_path / "forged").mkdir()
     machine, uuid = ours.simulated_l20(tmp_path)
     forged = ours.Tenants(folder / "tenants")

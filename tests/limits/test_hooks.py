@@ -48,7 +48,7 @@ def test_classes_are_known():
 
 
 def test_what_takes_memory_or_time_does_not_pass():
-    """Words that name allocation, launches and loading never stand under kPass by oversight."""
+    """Words for allocation, launches and loading are never in kPass by oversight."""
     suspicious = re.compile(r"Alloc|Launch|Malloc|ArrayCreate|^cuMemCreate|ModuleLoad|LibraryLoad|^cuMemcpy|^cuMemset")
     harmless = {
         "cuDeviceGetHostAtomicCapabilities",

@@ -1,5 +1,5 @@
-"""A latency-critical container that only says that it waits, beside a best-effort one: the limiter, a real arbiter
-and a simulated GPU. How much each has in virtual time: src/sharing/limit/belief_test.cpp."""
+"""A latency-critical container that only claims to wait, next to a best-effort one: the limiter, a
+real arbiter and a simulated GPU. The parts in virtual time: src/sharing/limit/belief_test.cpp."""
 
 import pytest
 
@@ -24,5 +24,6 @@ def test_who_waits_and_does_nothing_leaves_the_gpu_to_others(serve, tmp_path, wh
     finally:
         started.kill()
         started.wait()
-    # It had 0.05 % when such a word was believed for ever. What it has here depends on the machine's other work.
+    # It had 0.05 % when such a claim was believed for ever. Here it depends on the machine's other
+    # work.
     assert parts[-1] > 2, parts

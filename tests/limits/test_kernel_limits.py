@@ -1,5 +1,6 @@
-"""Memory that the kernel keeps, with the arbiter as a process, the simulated driver r615 and programs that load
-no limiter. Control groups are folders, and /proc is the test's, which says who is in which container."""
+"""Memory limited by the kernel, with the arbiter as a process, the simulated driver r615 and
+programs without the limiter. Control groups are folders, and /proc is the test's, which defines who
+is in which container."""
 
 import os
 
@@ -29,7 +30,7 @@ def test_a_program_without_the_limiter_is_held_from_its_containers_first_registr
     assert static.say("free") == 0
     first = Registered(node.tenants.socket("a"))
     assert first.policy(MEMORY_LIMIT) == 2000 * MiB
-    # Held when the answer is there, not some time later.
+    # Limited when the answer comes, not some time later.
     assert static.say(3000) == OUT_OF_MEMORY
     assert static.say(1000) == 0
     assert static.say("view") == 2000

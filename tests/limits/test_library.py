@@ -1,4 +1,4 @@
-"""libtranche-limit.so as a file: what it needs of the C library, what it shows, and programs that
+"""libtranche-limit.so as a file: what it needs of the C library, what it exports, and programs that
 have nothing to do with GPUs."""
 
 import os
@@ -51,8 +51,8 @@ def test_it_needs_libc_alone():
 
 
 def test_nothing_of_ours_runs_when_a_program_starts():
-    """One function of the compiler's own start files is in the list. Another one would be a constructor: time and
-    memory of each program of the container."""
+    """One function of the compiler's own start files is in the list. Another one would be a
+    constructor, with time and memory in each program of the container."""
     text = subprocess.run(["readelf", "--sections", "--wide", str(LIBRARY)], capture_output=True, text=True, check=True)
     (size,) = re.findall(r" \.init_array +INIT_ARRAY +\w+ \w+ (\w+)", text.stdout)
     assert int(size, 16) == 8
@@ -90,7 +90,8 @@ def test_it_stands_before_every_interface_of_every_hooked_function():
 
 
 def test_what_is_not_hooked_takes_nothing():
-    """The exceptions in tools/cuda_hooks.py name functions that exist and take no memory by themselves."""
+    """The exceptions in tools/cuda_hooks.py name existing functions that take no memory
+    themselves."""
     names = set(re.findall(r"^HOOK\((\w+), (\w+)\)$", (ROOT / "src/container/interpose/hooks.def").read_text(), re.M))
     assert cuda_hooks.UNHOOKED <= {name for name, _ in names}
     assert not {n for n, kind in names if n in cuda_hooks.UNHOOKED and kind == "kAlloc"} - {"cuGraphAddMemAllocNode"}
@@ -124,7 +125,8 @@ def test_programs_without_a_gpu_do_not_notice(name):
 
 @pytest.mark.soak
 def test_an_older_distribution(tmp_path):
-    """Debian 11 (glibc 2.31), as an image would be: named in /etc/ld.so.preload, setuid programs too."""
+    """Debian 11 (glibc 2.31), as an image would be: listed in /etc/ld.so.preload, for setuid
+    programs too."""
     sources = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE)", "Created-By: Packages"],
         capture_output=True,

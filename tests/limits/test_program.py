@@ -1,4 +1,4 @@
-"""NVIDIA's own Python binding of the driver under the limiter, beside a real arbiter: a stranger's
+"""NVIDIA's own Python binding of the driver under the limiter, with a real arbiter: an independent
 program in a container that was promised a part of a GPU."""
 
 import os
@@ -91,7 +91,7 @@ ok(cu.cuMemAlloc(1024 * MiB - {CONTEXT} - 64 * MiB))
 
 
 def test_contexts_and_modules_end_at_the_part_too(container):
-    """What they take is known when NVML has told it, and then there are no more of them."""
+    """What they take is known when NVML has reported it; then no more of them are made."""
     run(container, f"""
 def wait_for(what):
     deadline = time.time() + 20
@@ -126,7 +126,7 @@ wait_for(lambda: cu.cuModuleLoadData(GLOBALS)[0] == cu.CUresult.CUDA_SUCCESS)
 
 
 def test_contexts_that_are_made_at_once_end_at_the_part(container):
-    """NVML tells of them up to a second later; forty of them are made in less."""
+    """NVML reports them up to a second later; forty of them are made in less."""
     run(container, """
 contexts = []
 for _ in range(40):
@@ -162,7 +162,7 @@ for child in children: os.kill(child, signal.SIGKILL)
 
 
 def test_processes_that_begin_at_once_end_at_the_part(container):
-    """NVML tells of their contexts up to a second later; there is room for four."""
+    """NVML reports their contexts up to a second later; there is room for four."""
     run(container, "pass")  # from then on the arbiter has read NVML for the tenant
     made = int(container.run(sys.executable, "-c", BEGINNING_AT_ONCE))
     assert 3 <= made <= 6
@@ -215,7 +215,7 @@ def wait_for(what):
 
 
 def test_memory_that_is_imported_before_its_owner_lets_it_go_is_still_the_tenants(container):
-    """Export, import, release, again and again: what is held so is never out of the part."""
+    """Repeated export, import, release: what is held this way is never outside the part."""
     run(container, SHARING + """
 held = []
 for _ in range(20):
@@ -234,7 +234,7 @@ wait_for(lambda: not is_refused(700 * MiB))
 
 
 def test_what_was_exported_and_let_go_can_be_had_again(container):
-    """Nobody held it: who asks anew waits for NVML at most, and is not refused."""
+    """Nobody held it: a new request waits for NVML at most, and is not refused."""
     run(container, SHARING + """
 for _ in range(3):
     handle = ok(cu.cuMemCreate(700 * MiB, properties, 0))
@@ -245,7 +245,8 @@ for _ in range(3):
 
 
 def test_memory_that_is_imported_after_its_owner_let_it_go_is_the_tenants_at_once(container):
-    """Only a descriptor held it, and nobody was charged. NVML sees it as soon as it is imported, and tells later."""
+    """Only a descriptor held it, and nobody was charged. NVML sees it as soon as it is imported,
+    and reports it later."""
     run(container, SHARING + """
 handle = ok(cu.cuMemCreate(700 * MiB, properties, 0))
 fd = export(handle)
@@ -315,7 +316,7 @@ def code(bytes):
 
 
 def test_a_library_that_is_loaded_by_its_first_launch_is_the_tenants(container):
-    """By default since CUDA 12.2: nothing is there at the load, and everything at the launch."""
+    """By default since CUDA 12.2: nothing is taken at the load, and everything at the launch."""
     run(container, SHARING + GLOBALS + """
 library = ok(cu.cuLibraryLoadData(code(20 << 30), [], [], 0, [], [], 0))
 kernel = ok(cu.cuLibraryGetKernel(library, b"k"))
@@ -454,7 +455,7 @@ REFUSED = "assert cu.cuMemAlloc(MiB)[0] == OUT_OF_MEMORY"
 def test_why_memory_is_refused_is_said(container):
     path = container.tenants.socket("mine")
     user = ("--user", "--map-root-user")
-    # In a user name space it is a tenant like any other.
+    # In a user namespace it is a tenant like any other.
     _, err = (program := start(container, "ok(cu.cuMemAlloc(MiB))", *user)).communicate(timeout=120)
     assert program.returncode == 0 and err == "", err
     os.chown(path, 1, 1)
@@ -487,7 +488,7 @@ def test_an_arbiter_of_another_release_is_said(container):
 
 
 def test_what_one_cannot_have_another_has(container):
-    """A process that ended has given back what it held."""
+    """A process that ended has released what it held."""
     for _ in range(3):
         run(container, "assert cu.cuMemAlloc(700 * MiB)[0] == cu.CUresult.CUDA_SUCCESS")
 

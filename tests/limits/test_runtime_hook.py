@@ -1,5 +1,6 @@
-"""The container runtime's hook as a runtime runs it: a bundle, the container's state on its standard input, and an
-exit code that decides whether the container starts. The last tests have runc itself run it."""
+"""The container runtime's hook as a runtime runs it: a bundle, the container's state on its
+standard input, and an exit code that decides whether the container starts. The last tests have runc
+itself run it."""
 
 import json
 import os
@@ -24,7 +25,7 @@ def run(*arguments, state: str = "", timeout: float = 60) -> subprocess.Complete
 
 
 class Bundle:
-    """A container that is about to start, as containerd hands it to a runtime."""
+    """A container that is about to start, as containerd passes it to a runtime."""
 
     def __init__(self, node: Node, *tenants: str):
         self.node = node
@@ -84,7 +85,7 @@ def test_a_container_starts_limited(node):
     assert first.say("free") == 0
     done = Bundle(node, "a").start(first.pid)
     assert (done.returncode, done.stderr) == (0, "")
-    # It has not registered, and never will: held from its first allocation.
+    # It has not registered, and never will: limited from its first allocation.
     assert first.say(3000) == OUT_OF_MEMORY
     assert first.say(1000) == 0
 
@@ -96,7 +97,7 @@ def test_without_an_arbiter_it_does_not_start(node):
     assert done.returncode == 1
     assert done.stderr.startswith("tranche: the driver is to limit this container's GPU memory before it starts")
     assert "no arbiter answers at" in done.stderr
-    # One that comes in time is waited for.
+    # The hook waits for one that comes in time.
     hook = subprocess.Popen(
         [HOOK, "--tenants", node.tenants.folder, "--wait", "60"], stdin=subprocess.PIPE, text=True
     )
@@ -108,7 +109,7 @@ def test_without_an_arbiter_it_does_not_start(node):
 
 
 def test_a_folder_that_is_reached_by_a_link_is_the_same_one(node):
-    """Runtimes write the sources of mounts without links."""
+    """Runtimes write the sources of mounts with links resolved."""
     node.promise(2000)
     (node.folder / "link").symlink_to(node.tenants.folder)
     state = Bundle(node, "a").state(os.getpid())
@@ -156,7 +157,7 @@ def test_where_the_kernel_keeps_nothing_it_never_holds_up_a_container(node):
         done = bundle.start(os.getpid())
         assert done.returncode == 0
         assert "does not answer" in done.stderr
-        # Nor is it waited for without end where the kernel is to keep something.
+        # The wait ends, also if the kernel is to limit something.
         node.promise(2000)
         assert bundle.start(os.getpid(), wait=1).returncode == 1
 

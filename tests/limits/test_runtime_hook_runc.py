@@ -1,5 +1,5 @@
-"""The hook, run by runc itself: when it runs, what it sees of the image then, and that its failure is the
-container's. Control groups are the machine's own, in a tree as kubelet makes it."""
+"""The hook, run by runc itself: when it runs, what it sees of the image then, and that its failure
+is the container's. Control groups are the machine's own, in a tree like kubelet's."""
 
 import json
 import os
@@ -29,7 +29,8 @@ def hierarchy() -> pathlib.Path:
 
 
 class Container:
-    """A bundle as containerd makes it of a grant: the tenant's folder and the preload file are mounted."""
+    """A bundle as containerd makes it from a grant: the tenant's folder and the preload file are
+    mounted."""
 
     def __init__(self, node: Node, *command: str):
         self.node = node
@@ -68,7 +69,7 @@ class Container:
     def remove(self) -> None:
         command = ["runc", "--root", self.node.folder / "runc", "delete", "--force", ID]
         subprocess.run(command, capture_output=True, check=False, timeout=60)
-        # Other groups come and go while these are walked: os.walk passes over what is gone.
+        # Other groups come and go during the walk: os.walk skips what is gone.
         for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
             if self.name in pathlib.Path(folder).parts:
                 os.rmdir(folder)

@@ -1,5 +1,6 @@
-"""What NVML tells a container whose part was promised, with an arbiter and before one answers: nothing of others. And what
-the limiter needs of a thread's stack. On a driver that takes next to none (stub_driver.cpp)."""
+"""What NVML shows a container whose part was promised, with an arbiter and before one answers:
+nothing of others. And what the limiter needs of a thread's stack. On a driver that takes next to
+none (stub_driver.cpp)."""
 
 import os
 import pathlib
@@ -22,7 +23,7 @@ PART = 1024  # MiB
 
 @pytest.fixture(scope="module")
 def stub():
-    """A folder with the driver, which every user may read, and builds programs that are linked with it."""
+    """A folder with the driver, readable by every user; builds programs that are linked with it."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="stub-"))
     folder.chmod(0o755)
     for name in ("libcuda.so", "libnvidia-ml.so"):
@@ -128,7 +129,8 @@ OWN = {
     "samples-4": [0, 0, 10, 0],
     "samples-8": NOT_SUPPORTED,
 }
-# With an arbiter what is used is what is charged, or what NVML counts on the node; this device is on none.
+# With an arbiter the used memory is what is charged, or what NVML counts on the node, which lacks
+# this device.
 REGISTERED = OWN | {
     "nvmlDeviceGetMemoryInfo": [0, PART, PART, 0],
     "nvmlDeviceGetConfComputeProtectedMemoryUsage": [0, PART, PART, 0],
@@ -137,7 +139,7 @@ REGISTERED = OWN | {
 
 @pytest.fixture
 def neighbour(tenant):
-    """A process of another container: the same process ids, mounts of its own."""
+    """A process of another container: the same process ids, its own mounts."""
     process = subprocess.Popen(["unshare", "--mount", "sleep", "1000"])
     tenant.container.env["STUB_NEIGHBOUR"] = str(process.pid)
     yield process
@@ -158,7 +160,8 @@ def test_nor_with_one(tenant, stub, neighbour):
 
 
 def test_a_neighbour_of_another_user_is_told_by_its_control_group(tenant, stub, neighbour):
-    """/proc does not show its mounts: in doubt it is a stranger, and here it has the caller's group."""
+    """/proc does not show its mounts: in doubt it is foreign, and here it has the caller's
+    group."""
     tenant.write_part()
     other = "setpriv --reuid=1234 --clear-groups --inh-caps=-all"
     tenant.container.env["PREPARE"] = f'exec {other} env LD_PRELOAD=$PRELOAD "$@"'
@@ -166,7 +169,7 @@ def test_a_neighbour_of_another_user_is_told_by_its_control_group(tenant, stub, 
     assert shared["nvmlDeviceGetMemoryInfo"] == [0, PART, PART - 200, 200]
 
 
-# Time is held, and memory is anybody's.
+# Time is limited, and memory is not.
 UNLIMITED = OWN | {
     "nvmlDeviceGetMemoryInfo": WHOLE["nvmlDeviceGetMemoryInfo"],
     "nvmlDeviceGetBAR1MemoryInfo": [0, 8192, 8192, 0],
@@ -227,13 +230,14 @@ def test_a_thread_with_little_stack_left_does_its_work(bound, stub, what, arbite
 
 
 def test_a_program_whose_threads_have_small_stacks_by_default_gets_a_thread_of_ours(bound, stub):
-    """The limiter's own thread calls the driver, and has the stack for it."""
+    """The limiter's own thread calls the driver, and has enough stack for it."""
     bound.serve()
     bound.container.env["PREPARE"] = "ulimit -s 64"
     assert finish(bound.container.start([stub("small_stack"), "cuda", str(LEAST)])) == ""
 
 
 def test_every_frame_has_a_bound():
-    """The compiler refuses a larger one: with both kinds of bound for GCC, with Clang's for Clang."""
+    """The compiler refuses a larger one: with both kinds of bound for GCC, with Clang's for
+    Clang."""
     text = (ours.ROOT / "src" / "container" / "interpose" / "CMakeLists.txt").read_text()
     assert re.findall(r"-W([a-z-]+)=(\d+)", text) == [("frame-larger-than", "1024"), ("stack-usage", "1024")]

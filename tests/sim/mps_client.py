@@ -1,7 +1,7 @@
-"""A CUDA program that does what it is told, one line at a time, through the driver API alone.
+"""A CUDA program controlled line by line, using only the driver API.
 
 Reads lines of words: the name of one of its steps, and numbers. Answers each with a line: the CUDA
-result, and, where there is one, what was asked for. With a number as its argument it becomes that user.
+result, and the requested value if there is one. With a number as its argument it becomes that user.
 """
 
 import ctypes

@@ -14,7 +14,7 @@ CLIENT = pathlib.Path(__file__).with_name("mps_client.py")
 
 
 class Program:
-    """A CUDA program that obeys (mps_client.py)."""
+    """A CUDA program under control (mps_client.py)."""
 
     def __init__(self, machine, pipe=None, user=None, **env):
         if pipe is not None:
@@ -97,7 +97,7 @@ class Mps:
         return (self.folder / "log" / f"{name}.log").read_text()
 
     def await_line(self, name, text):
-        """Until the log has the line: there is no other way to learn of some things from outside."""
+        """Waits until the log has the line: some things cannot be observed otherwise."""
         patience = time.monotonic() + 60
         while not re.search(text, self.log(name)):
             assert time.monotonic() < patience, f"{text} never came:\n{self.log(name)}"
@@ -107,7 +107,7 @@ class Mps:
         for program in self.programs:
             program.process.kill()
             program.end() if not program.process.stdin.closed else program.process.wait()
-        # Folders may go while they are walked: programs that end take theirs away.
+        # Folders may vanish during the walk: ending programs remove theirs.
         for folder, _, files in os.walk(self.folder):
             if "nvidia-cuda-mps-control.pid" not in files:
                 continue

@@ -1,4 +1,4 @@
-"""Our declarations of NVML's binary interface are those of NVIDIA's nvml.h."""
+"""Our declarations of NVML's binary interface match NVIDIA's nvml.h."""
 
 import importlib.util
 import pathlib
@@ -54,7 +54,7 @@ def test_layouts_versions_and_constants(tmp_path):
     constants = our_constants()
     assert len(structures) > 25
     assert {"NVML_ERROR_GPU_IS_LOST", "nvmlEventTypeXidCriticalError"} <= set(constants)
-    # Theirs are macros in part: their values are kept under other names before ours come in.
+    # Theirs are partly macros: their values are kept under other names before ours are included.
     text = [f'#include "{nvml_header()}"', "#include <cstddef>"]
     text += [f"constexpr long long their_{name} = (long long)({name});" for name in constants]
     text += [f"constexpr unsigned their_{word} = {word};" for word, _ in VERSIONED.values()]

@@ -1,4 +1,4 @@
-"""Our declarations of the CUDA driver's binary interface, and its table of functions, are those of
+"""Our declarations of the CUDA driver's binary interface, and its table of functions, match
 NVIDIA's cuda.h."""
 
 import functools
@@ -17,7 +17,7 @@ import cuda_functions  # noqa: E402
 CUDA = simulated.ROOT / "sim" / "cuda"
 HEADERS = ("abi.h", "abi_memory.h", "abi_graph.h")
 
-# Ours where NVIDIA's has another name, or is the newest of several under a plain one.
+# Ours if NVIDIA's has another name, or is the newest of several under a plain one.
 THEIR_NAMES = {
     "CUDA_MEM_ALLOC_NODE_PARAMS_v1": "CUDA_MEM_ALLOC_NODE_PARAMS",
 }
@@ -104,7 +104,7 @@ def test_result_codes(tmp_path):
 
 
 def test_device_attributes():
-    """Our numbers stand for the names that we gave them."""
+    """Our numbers have the names that we gave them."""
     ours = re.findall(r"^  A\((\w+), (\d+),", (CUDA / "attributes.cpp").read_text(), re.M)
     assert len(ours) > 100
     theirs = dict(re.findall(r"CU_DEVICE_ATTRIBUTE_(\w+)\s*= (\d+)", header_text("cuda.h")))
@@ -116,7 +116,7 @@ def test_the_table_is_made_from_the_header():
 
 
 def test_every_function_of_the_header_is_known():
-    """With every version of it: what cuda.h declares to those who ask for all of them."""
+    """In every version: what cuda.h declares on request for all of them."""
     done = subprocess.run(
         ["g++", "-E", "-P", "-D__CUDA_API_VERSION_INTERNAL", str(include_folder() / "cuda.h")],
         capture_output=True, text=True, check=True,
@@ -125,7 +125,7 @@ def test_every_function_of_the_header_is_known():
     assert len(declared) > 600
     table = {symbol for _, _, symbol, _ in cuda_functions.functions(include_folder())}
     assert declared - table == set()
-    # Beyond it only graphics and the profiler, which have headers of their own.
+    # The rest is only graphics and the profiler, which have headers of their own.
     others = "".join(header_text(f"{name}Typedefs.h") for name in ("cudaGL", "cudaEGL", "cudaVDPAU",
                                                                    "cudaProfiler"))
     for symbol in table - declared:
@@ -150,7 +150,7 @@ def test_symbols_have_the_types_of_their_versions(tmp_path):
 
 
 def symbols() -> list[list[str]]:
-    """Address, kind, name of what leaves the library."""
+    """Address, kind, name of the library's exports."""
     library = simulated.build_folder() / "sim" / "libcuda.so.1"
     out = subprocess.run(
         ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
@@ -163,7 +163,7 @@ def exported() -> list[str]:
 
 
 def strong() -> set[str]:
-    """Those with a body of their own; what is not simulated is weak."""
+    """Those with their own body; what is not simulated is weak."""
     return {name for *_, kind, name in symbols() if kind == "T"}
 
 
@@ -193,7 +193,7 @@ def split(parameters: str) -> list[str]:
 
 
 def shape(parameter: str) -> str:
-    """How it is passed: by its pointers, or its width."""
+    """How it is passed: its pointers, or its width."""
     if "*" in parameter or "[" in parameter:
         return "word"
     if re.match(r"(const )?(float)\b", parameter):
@@ -227,7 +227,7 @@ def test_bodies_take_what_the_header_says():
     text = re.sub(r"__attribute__\(\(.*?\)\)", "", done.stdout)
     declared = dict(re.findall(r"CUresult\s+(cu[A-Z]\w+)\s*\(([^;]*?)\);", text, re.S))
     bodies = our_definitions()
-    # A macro of their own makes the twins of these two.
+    # A separate macro makes the twins of these two.
     missed = strong() - set(bodies)
     assert {re.sub(r"(_v2)?(_ptsz)?$", "", name) for name in missed} == {
         "cuStreamWaitValue32", "cuStreamWriteValue32",

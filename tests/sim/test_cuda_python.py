@@ -1,4 +1,4 @@
-"""NVIDIA's own Python binding of the driver, on the simulated one: a stranger's program."""
+"""NVIDIA's own Python binding of the driver, on the simulated one: an independent program."""
 
 import json
 import subprocess
@@ -37,7 +37,7 @@ def spin(ns, stream=0):
 
 
 def program(machine, body: str, **env: str) -> str:
-    """Runs the body behind the prelude; its output."""
+    """Runs the body after the prelude; returns its output."""
     return machine.run(sys.executable, "-c", PRELUDE + textwrap.dedent(body), env=env)
 
 
@@ -152,7 +152,7 @@ def test_what_the_driver_has_not_got_is_missed_by_name(machine):
 
 @pytest.fixture
 def busy(machine):
-    """A program that holds a GiB and keeps an L20 three quarters busy, until it is told to end."""
+    """A program that holds a GiB and keeps an L20 three quarters busy, until it is ended."""
     one = machine("l20")
     process = subprocess.Popen(
         [sys.executable, "-c", PRELUDE + textwrap.dedent("""

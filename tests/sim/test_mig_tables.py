@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 DATA = yaml.safe_load((simulated.ROOT / "tests" / "data" / "mig-profiles.yaml").read_text())
-# Figures that are missing there are invented here.
+# Figures missing there are invented here.
 MODELS = DATA["models"]
 
 MACHINE = """
@@ -88,8 +88,7 @@ def test_profiles(profiles_of, planned, model):
     for name, profile in found.items():
         plan = ours[name]
         for field, word in PLANNED.items():
-            # Of a profile with a figure that nobody knows the plan has none; the simulated one is
-            # invented.
+            # For a profile with an unknown figure the plan has none; the simulated one is invented.
             if word in plan:
                 assert profile[field] == plan[word], (name, field)
         starts = [place["start"] for place in profile["placements"]]

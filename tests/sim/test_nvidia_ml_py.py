@@ -1,4 +1,4 @@
-"""A program of other people's that loads NVML (nvidia-ml-py) sees the simulated machine."""
+"""An independent program that loads NVML (nvidia-ml-py) sees the simulated machine."""
 
 import subprocess
 import sys

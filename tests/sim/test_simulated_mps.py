@@ -36,7 +36,7 @@ def test_a_daemon_starts_answers_and_quits(mps):
     log = one.log("control")
     assert f"Starting control daemon using socket {one.pipe}/control" in log
     assert re.match(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} Control +\d+\] ", log)
-    # The folder stays, and the next daemon takes it.
+    # The folder stays, and the next daemon uses it.
     one.start()
     assert one.ask("get_server_list") == ""
 
@@ -56,7 +56,7 @@ def test_commands_of_defaults(mps):
                   "set_default_device_pinned_mem_limit 7 1G", "set_default_client_priority 2",
                   "get_client_list", "get_client_list 1", "start_server", "nonsense"):
         assert one.refused(wrong), wrong
-    # One that is wrong does not keep the others from being obeyed.
+    # A wrong one does not keep the others from being obeyed.
     done = one.control(commands="nonsense\nget_default_active_thread_percentage\n")
     assert (done.returncode, done.stdout) == (1, "25.0\n")
 
@@ -98,7 +98,7 @@ def test_a_program_is_a_client_of_a_server_that_is_started_for_it(mps):
 def test_without_a_daemon_a_program_runs_by_itself(mps):
     one = mps()
     assert one.program().joined()("mps") == (0, 0)
-    # Neither is another machine's daemon one.
+    # Another machine's daemon does not count.
     other = mps().start()
     assert one.program(pipe=other.pipe).joined()("mps") == (0, 0)
 
@@ -117,7 +117,7 @@ def test_limits_are_the_servers_lowered_by_the_clients_own(mps):
     assert plain("allocate", 1024) == OUT_OF_MEMORY
     # A limit of one process, not of all together.
     assert higher("allocate", 1024) == 0
-    # Defaults are for servers to come, a server's own for clients to come.
+    # Defaults are for later servers, a server's own for later clients.
     one.ask("set_default_device_pinned_mem_limit 0 4G")
     server = one.server()
     assert one.ask(f"get_device_pinned_mem_limit {server} 0") == "2G\n"
@@ -142,7 +142,7 @@ def test_a_server_has_room_for_48_contexts_on_a_gpu(mps):
     assert many("destroy") == 0
     assert late("context") == 0
     assert few("context") == MAX_CLIENTS
-    # A process that dies leaves its places.
+    # A process that dies releases its places.
     many.process.kill()
     one.await_line("server", rf"PID: {many.pid}\}} disconnected")
     assert few("context") == 0
@@ -243,7 +243,7 @@ def test_exclusive_mode_is_for_one_process_or_one_server(mps):
     one.machine.smi("-c", "EXCLUSIVE_PROCESS")
     first, second = one.program().joined(), one.program()
     assert (second("init"), second("context")) == (0, DEVICE_UNAVAILABLE)
-    # A server gets no context beside them.
+    # A server gets no context next to them.
     one.start()
     client = one.program()
     assert client("init") == CONNECTION_FAILED
@@ -252,10 +252,10 @@ def test_exclusive_mode_is_for_one_process_or_one_server(mps):
     first.end()
     a, b = one.program().joined(), one.program().joined()
     assert a("mps") == b("mps") == (0, 1)
-    # Whoever is no client is shut out, before and after there are clients.
+    # Programs that are no clients are shut out, before and after there are clients.
     stranger = one.program(pipe=one.folder / "nowhere")
     assert (stranger("init"), stranger("context")) == (0, DEVICE_UNAVAILABLE)
-    # What is left of a killed server's clients does not keep the next server out.
+    # The remaining clients of a killed server do not keep the next server out.
     os.kill(one.server(), signal.SIGKILL)
     assert one.program().joined()("mps") == (0, 1)
     one.machine.smi("-c", "PROHIBITED")
@@ -290,7 +290,7 @@ def test_a_container_reaches_the_daemon_through_its_own_mounts_and_pids(mps):
     process.stdin.write(steps)
     process.stdin.flush()
     assert [process.stdout.readline() for _ in range(4)] == ["0\n", "0\n", "0 1\n", "0\n"]
-    # The daemon knows it by the pid that it has out here, and can end it.
+    # The daemon knows it by its pid out here, and can end it.
     [pid] = one.ask(f"get_client_list {one.server()}").split()
     assert pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"mps_client.py\0")
     own = os.stat("/proc/self/ns/pid").st_ino
@@ -322,7 +322,7 @@ def test_another_users_clients_wait_until_the_first_users_have_gone(mps):
     late = one.program(user=65534)
     late.say("init")
     one.await_line("control", f"NEW CLIENT {late.pid} from user 65534: .*pending")
-    # A second one of the first user stands behind it.
+    # A second one of the first user waits after it.
     third = one.program()
     third.say("init")
     one.await_line("control", f"NEW CLIENT {third.pid} from user 0: .*pending")
@@ -330,7 +330,7 @@ def test_another_users_clients_wait_until_the_first_users_have_gone(mps):
     first.end()
     assert late.receive() == 0
     assert one.server() != server
-    # Who is neither root nor the daemon's user gives no commands.
+    # Only root and the daemon's user may give commands.
     assert "root" in ask_as(one, 65534, "get_server_list")
     late.end()
     assert third.receive() == 0
@@ -569,7 +569,7 @@ def test_static_partitions_of_protocol_3(mps):
     uuid = one.machine.show()["gpus"][0]["uuid"]
     assert one.control("device", "list").stdout.strip().split(",")[3:7] == [
         uuid, "NVIDIA H100 80GB HBM3", "132", "16"]
-    # Nothing is cut yet: nobody needs one.
+    # Nothing is partitioned yet: nobody needs a partition.
     one.program(pipe=one.pipe / "shared").joined().end()
     made = one.control("sm-partition", "create", "a", "--server=shared", f"--device={uuid}", "--chunks=4").stdout
     partition = made.splitlines()[1].removeprefix("CUDA_MPS_SM_PARTITION=")

@@ -1,5 +1,5 @@
-"""tranche-load on the simulated driver. Figures are asserted in virtual time alone, where they are exact;
-what is measured in real time is asserted by what can never be otherwise."""
+"""tranche-load on the simulated driver. Figures are asserted only in virtual time, where they are
+exact; in real time only what must always hold is asserted."""
 
 import json
 import signal
@@ -13,13 +13,13 @@ LOAD = str(build_folder() / "bin" / "tranche-load")
 CONTEXT = 256  # MiB of a context of most simulated machines ...
 T4_CONTEXT = 255  # ... and of this one
 MS = 1_000_000
-# Time of the machine, which passes only while everybody waits for the GPU.
+# The machine's time, which passes only while everybody waits for the GPU.
 VIRTUAL = {"TRANCHE_SIM_CLOCK": "virtual"}
 EXACT = ("--time", "device")
 
 
 def load(machine, *arguments: str, ok: bool = True, **env: str) -> dict:
-    """What a run says as JSON."""
+    """A run's JSON output."""
     said = subprocess.run(
         [LOAD, *arguments, "-o", "json"], env={**machine.env, **env}, capture_output=True, text=True, timeout=60
     )
@@ -28,7 +28,7 @@ def load(machine, *arguments: str, ok: bool = True, **env: str) -> dict:
 
 
 class Running:
-    """A load that runs until it is told to end."""
+    """A load that runs until it is ended."""
 
     def __init__(self, machine, *arguments: str):
         self.process = subprocess.Popen(
@@ -44,7 +44,7 @@ class Running:
         self.process.communicate()
 
     def holders(self, count: int) -> list[int]:
-        """Waits until so many processes hold their memory; their pids."""
+        """Waits until this number of processes hold their memory; returns their pids."""
         assert self.process.stderr is not None
         lines = [self.process.stderr.readline() for _ in range(count)]
         assert all("holds" in line for line in lines), lines
@@ -75,7 +75,7 @@ def test_memory_of_every_family_is_held_until_ended(machine, family):
         [pid] = run.holders(1)
         [process] = one.show()["gpus"][0]["processes"]
         assert process["pid"] == pid
-        # Managed memory is the GPU's use, and no process's.
+        # Managed memory counts for the GPU, and for no process.
         assert process["memoryMiB"] == T4_CONTEXT + (0 if family == "managed" else 316)
         assert used() == before + T4_CONTEXT + 316
         said = run.end(signal.SIGTERM)
@@ -102,7 +102,7 @@ def test_workers_end_with_whoever_started_them(machine):
         run.holders(1)
         run.process.kill()
         run.process.wait()
-        # Its last thread may end after it can be seen as ended.
+        # Its last thread may end after it is seen as ended.
         for _ in range(1000):
             if not (processes := one.show()["gpus"][0]["processes"]):
                 break
@@ -114,7 +114,7 @@ def test_as_much_as_there_is(machine):
     said = load(one, "hold", "--memory", "max", "--duration", "1ms")
     [report] = said["processes"]
     assert "OUT_OF_MEMORY" in report["refused"]
-    # All but the context and less than the driver's granularity.
+    # All except the context and less than the driver's granularity.
     assert 0 <= (said["device"]["memory"] - report["memory"] >> 20) - CONTEXT - 2 < 2
 
 
@@ -146,7 +146,7 @@ def test_requests_by_the_clock_are_due_so_often(machine):
     assert latency["count"] == report["launches"] == 40
     assert MS <= latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["max"]
     assert report["elapsed"] >= 39 * 5 * MS
-    # In a time it is as many or, where a busy machine is late with the last ones, fewer.
+    # In a given time there are as many or, if a busy machine delays the last ones, fewer.
     run = ("latency", "--kernel", "1ms", "--every", "5ms", "--duration", "200ms")
     [report] = load(machine("l20"), *run)["processes"]
     assert 1 <= report["latency"]["count"] <= 40
@@ -181,7 +181,7 @@ def test_what_is_beside_it_costs_a_request_its_time(mps):
     assert said["alone"]["request"]["latency"]["p99"] == 2 * MS
     assert said["alone"]["neighbour"]["gpuPercent"] == pytest.approx(100)
     sliced, mps, limits = said["mechanisms"]
-    # A turn of 2 ms of each of the two beside it comes first.
+    # A turn of 2 ms for each of the two others comes first.
     assert sliced["request"]["latency"]["p50"] == 6 * MS
     # All three at once, each with a third of the GPU.
     assert mps["request"]["latency"]["p50"] == pytest.approx(6 * MS, rel=0.01)
@@ -212,7 +212,7 @@ def test_trouble_reaches_a_neighbour_as_far_as_the_mechanism_lets_it(machine):
     assert "CUDA_ERROR_OUT_OF_MEMORY" in memory["victim"]["error"]
     assert "killed by signal 9" in killed["offender"]["error"]
     assert killed["victim"]["error"] == "" and killed["victim"]["launches"] > 0
-    # Simulated kernels do not execute, so nothing is written where it must not be.
+    # Simulated kernels do not execute, so there is no wild write.
     assert (fault["offender"]["error"], fault["victim"]["error"]) == ("", "")
 
 

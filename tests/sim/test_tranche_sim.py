@@ -1,4 +1,4 @@
-"""tranche-sim and the stand-in of nvidia-smi, as people type them."""
+"""tranche-sim and the stand-in of nvidia-smi, as people use them."""
 
 import os
 import pathlib
@@ -168,7 +168,7 @@ def test_root_writes_what_production_reads(machine):
     assert read(root, f"{pci}/class") == "0x030200\n"
     assert read(root, f"{pci}/numa_node") == "0\n"
     assert (root / pci / "config").read_bytes()[:4] == bytes.fromhex("de10b020")
-    # By its address there is a link, as the kernel has it, to its place below the PCIe root.
+    # Its address is a link, as the kernel has it, to its place below the PCIe root.
     assert os.readlink(root / pci) == "../../../devices/pci0000:06/0000:06:01.0/0000:07:00.0"
     minors = dict(line.split() for line in read(root, "proc/driver/nvidia-caps/mig-minors").splitlines())
     assert minors["config"] == "1"
@@ -200,7 +200,7 @@ def test_gpus_of_a_host_bridge_have_one_pcie_root(machine):
     assert links["0000:0f:00.0"] == f"{elsewhere}/pci0000:06/0000:06:01.0/0000:0f:00.0"
     roots = [links[address].removeprefix(f"{elsewhere}/").split("/")[0] for address in sorted(links)]
     assert roots == [root for root in ("pci0000:06", "pci0000:46", "pci0000:86", "pci0000:b6") for _ in range(2)]
-    # Written again, it is what it was.
+    # Written again, it is the same.
     one.sim("root", str(one.folder / "root"), "--plain-nodes", "--pci-folder", str(elsewhere))
     assert read(elsewhere, "pci0000:46/0000:46:01.0/0000:4e:00.0/numa_node") == "0\n"
 
@@ -220,7 +220,7 @@ def test_root_with_a_driver_root_of_its_own(machine):
 
 
 def test_a_program_finds_the_cuda_driver_in_the_driver_root(machine):
-    """By the name that every program asks for, and with no other library of the build."""
+    """By the name that every program uses, without another library of the build."""
     one = machine("a100-40gb-mig")
     one.sim("root", str(one.folder / "root"), "--plain-nodes")
     [libraries] = (one.folder / "root").glob("usr/lib/*-linux-gnu")
@@ -238,7 +238,7 @@ def test_a_program_finds_the_cuda_driver_in_the_driver_root(machine):
     """
     env = {"LD_LIBRARY_PATH": str(libraries)}
     said = one.run(sys.executable, "-c", program, env=env).split()
-    # One MIG device is all that CUDA enumerates of a GPU in MIG mode: the first, 3g.20gb.
+    # CUDA enumerates only one MIG device of a GPU in MIG mode: the first, 3g.20gb.
     assert said == ["1", "20096", "12080", str(libraries / "libcuda.so.570.158.01")]
 
 

@@ -1,4 +1,4 @@
-"""tools/layers.py finds what breaks the rules of the house, on small made-up trees."""
+"""tools/layers.py finds violations of the layer rules, on small made-up trees."""
 
 import importlib.util
 import pathlib
@@ -22,7 +22,7 @@ def layers(monkeypatch):
 
 @pytest.fixture
 def violations(layers, tmp_path):
-    """What is wrong with {file: headers it includes}, and empty files."""
+    """The violations in {file: headers it includes}, with empty files."""
 
     def check(tree, others=()):
         for name in others:
@@ -67,7 +67,7 @@ def test_third_party_header_outside_of_its_folder(violations):
 
 
 def test_circle_of_two_files(violations):
-    # Neither header alone closes it: a source and a header do.
+    # Only a source and a header together close it.
     assert violations(
         {
             "gpu/a.h": ["gpu/b.h"],
@@ -101,7 +101,7 @@ def test_test_closes_no_circle(violations):
 
 
 def test_circle_of_inner_rooms(layers, violations, monkeypatch):
-    # The rules allow both ways by mistake, and no file is in a circle.
+    # The rules allow both ways by mistake, and no file is in a cycle.
     monkeypatch.setitem(layers.INNER, "gpu/one", {"gpu/two"})
     monkeypatch.setitem(layers.INNER, "gpu/two", {"gpu/one"})
     assert violations(
