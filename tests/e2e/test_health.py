@@ -16,7 +16,7 @@ def first_xid(here, gpu: int, xid: int, resource: str = GPU, *more: object, **wa
     """Raises an XID until the node is as wanted: the agent starts to listen at the time of its
     first device list, and earlier XIDs are not received."""
 
-    def heard() -> bool:
+    def received() -> bool:
         here.sim("xid", "--gpu", gpu, "--xid", xid, *more)
         try:
             here.kubelet.ask("wait", resource=resource, timeout_s=0.2, **wanted)
@@ -24,7 +24,7 @@ def first_xid(here, gpu: int, xid: int, resource: str = GPU, *more: object, **wa
             return False
         return True
 
-    wait_until(heard, f"XID {xid} of GPU {gpu} heard: {wanted}")
+    wait_until(received, f"XID {xid} of GPU {gpu} received: {wanted}")
 
 
 @pytest.mark.difference("health-siblings")

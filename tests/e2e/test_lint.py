@@ -59,7 +59,7 @@ def findings(*arguments, text: str | bytes = "", code: int = 1) -> list[str]:
     ]
 
 
-def beside(found: list[str], expected: list[str]):
+def assert_findings(found: list[str], expected: list[str]):
     assert len(found) == len(expected), found
     for one, beginning in zip(found, expected, strict=True):
         assert one.startswith(beginning), found
@@ -73,9 +73,9 @@ REPORTS = ROOT / "tests" / "data" / "reports"
 def test_a_configuration_of_comments_alone_is_named_with_its_key():
     found = findings(REPORTS / "01-comment-alone" / "configmap.yaml", code=0)
     nothing = "the file is empty: nothing is shared"
-    beside(found, [f"8 warning data.default: {nothing}", f"10 warning data.l20: {nothing}"])
+    assert_findings(found, [f"8 warning data.default: {nothing}", f"10 warning data.l20: {nothing}"])
     assert lint("--strict", REPORTS / "01-comment-alone" / "configmap.yaml").returncode == 1
-    beside(findings(REPORTS / "01-comment-alone" / "commented-out.yaml"), ["1 error : the file holds nothing"])
+    assert_findings(findings(REPORTS / "01-comment-alone" / "commented-out.yaml"), ["1 error : the file holds nothing"])
     assert findings("-", text="version: v1\n", code=0) == []
 
 
@@ -87,7 +87,7 @@ def test_a_configuration_of_comments_alone_is_named_with_its_key():
     ],
 )
 def test_what_the_agent_refuses_everywhere_is_an_error(file, said):
-    beside(findings(REPORTS / "06-lint-passes-what-is-refused" / f"{file}.yaml"), [said])
+    assert_findings(findings(REPORTS / "06-lint-passes-what-is-refused" / f"{file}.yaml"), [said])
 
 
 # --- the platform scenario --------------------------------------------------------------------
@@ -295,7 +295,7 @@ def test_a_snapshot_has_the_nodes(tmp_path):
     assert offered
     pod = "apiVersion: v1\nkind: Pod\nspec: {containers: [{resources: {limits: {%s: 1}}}]}\n"
     assert findings("--snapshot", sample, "-", text=pod % sorted(offered)[0], code=0) == []
-    beside(
+    assert_findings(
         findings("--snapshot", sample, "-", text=pod % "example.com/none"),
         ["3 error spec.containers[0].resources.limits[example.com/none]: no node offers example.com/none"],
     )
@@ -315,7 +315,7 @@ def test_without_a_cluster_resources_are_named_that_nobody_looked_at():
 
 
 def test_fractions():
-    beside(
+    assert_findings(
         findings(DATA / "fractions.yaml"),
         [
             "4 note items[0]: asks 0.5 of a GPU",
@@ -330,14 +330,14 @@ def test_fractions():
 
 
 def test_configurations_and_layouts():
-    beside(
+    assert_findings(
         findings(DATA / "plugin-config.yaml"),
         [
             "3 error flags.migStrategy: unknown MIG strategy: sometimes",
             "8 error sharing.timeSlicing.resources[0].replicas",
         ],
     )
-    beside(findings(DATA / "mig-parted.yaml"), ['4 error : "devices" is neither all', '12 error : "10gb" is no name'])
+    assert_findings(findings(DATA / "mig-parted.yaml"), ['4 error : "devices" is neither all', '12 error : "10gb" is no name'])
     assert findings(ROOT / "tests/data/scenarios/platform/mig-parted-config.yaml", code=0) == []
 
 
@@ -359,7 +359,7 @@ spec:
         driver: gpu.nvidia.com
         parameters: {apiVersion: resource.nvidia.com/v1beta1, kind: GpuConfig, sharing: {strategi: MPS}}
 """
-    beside(findings("-", text=claim), ["9 error spec.devices.config[0].opaque.parameters: "])
+    assert_findings(findings("-", text=claim), ["9 error spec.devices.config[0].opaque.parameters: "])
 
 
 # --- files and streams ------------------------------------------------------------------------

@@ -100,7 +100,7 @@ void WatchCache::list(const std::stop_token& stop) {
 }
 
 void WatchCache::watch(const std::stop_token& stop) {
-  heard_ = false;
+  delivered_ = false;
   const auto end = objects_.watch(
       options_.kind, {options_.selection, version_},
       [this](WatchEvent event) { take(std::move(event)); }, stop);
@@ -116,7 +116,7 @@ void WatchCache::watch(const std::stop_token& stop) {
   }
   if (*end == WatchEnd::kExpired) return expired(stop);
   // A server that ends every watch at once is not asked without pause.
-  if (!heard_) pause(shortened(options_.backoff.first), stop);
+  if (!delivered_) pause(shortened(options_.backoff.first), stop);
 }
 
 // What was seen may be older than all that a server which has just started keeps. So it is with
@@ -148,7 +148,7 @@ void WatchCache::take(WatchEvent event) {
   const bool opening =
       event.type == WatchEventType::kBookmark && (event.object.resource_version == version_);
   if (event.type == WatchEventType::kBookmark) up_to_date();
-  if (!opening) heard_ = true;
+  if (!opening) delivered_ = true;
   if (!event.object.resource_version.empty()) version_ = event.object.resource_version;
   switch (event.type) {
     case WatchEventType::kAdded:

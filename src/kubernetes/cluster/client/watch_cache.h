@@ -107,7 +107,7 @@ class WatchCache {
   // state, as always with `in_pages`. So a thousand agents that list at once after an outage do not
   // all reach etcd.
   std::string not_before_ = "0";
-  bool heard_ = false;          // the current watch has delivered something
+  bool delivered_ = false;      // the current watch has delivered something
   std::uint32_t failures_ = 0;  // consecutive
   Backoff backoff_;             // after the next failure
   std::string complaint_;       // the last one logged

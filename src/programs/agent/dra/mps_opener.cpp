@@ -12,7 +12,7 @@ namespace tranche::agent {
 namespace {
 
 constexpr std::chrono::seconds kAgain{5};
-constexpr const char* kUntold =
+constexpr const char* kNotWritten =
     "the MPS control daemons cannot be told whether claims get their GPUs, so these are not given "
     "out";
 
@@ -56,7 +56,7 @@ Result<void> MpsOpener::follow(const Round& round) {
   if (const auto open = decide(round.state)) {
     put(*open);
   } else if (said_.is_news("read", open.error().what)) {
-    log_.error(Error(open.error()).with_context(kUntold));
+    log_.error(Error(open.error()).with_context(kNotWritten));
   }
   return {};
 }
@@ -69,7 +69,7 @@ void MpsOpener::put(const std::set<std::string>& open) {
   unwritten_ = open;
   again_at_ = TimePoint();  // the next tick knows the time
   if (said_.is_news("file", written.error().what)) {
-    log_.error(Error(written.error()).with_context(kUntold));
+    log_.error(Error(written.error()).with_context(kNotWritten));
   }
 }
 

@@ -257,7 +257,7 @@ TEST_F(GpuNodePublisherTest, WithoutANodeNothingIsWritten) {
   node_uid_.clear();
   auto publisher = this->publisher();
   run(publisher, seconds(3));
-  EXPECT_THAT(log_.lines(), IsEmpty()) << "the Node is read beside the first turns";
+  EXPECT_THAT(log_.lines(), IsEmpty()) << "the Node is read during the first turns";
   run(publisher, seconds(10));
   EXPECT_EQ(writes(), 0);
   EXPECT_EQ(log_.count("GPUNode gpu-a is not written: the Node is not known yet"), 1);

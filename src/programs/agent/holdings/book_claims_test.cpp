@@ -62,7 +62,7 @@ TEST(BookClaimsTest, TellsWhichClaimsHaveADeviceItself) {
   book.restore({}, machine);
   ASSERT_TRUE(book.reserve(claim_on("MIG-a"), machine));
   EXPECT_EQ(book.claims_of({"MIG-a"})->size(), 1U);
-  EXPECT_EQ(book.claims_of({gpu, "MIG-b"})->size(), 0U) << "its GPU may change beside it";
+  EXPECT_EQ(book.claims_of({gpu, "MIG-b"})->size(), 0U) << "the rest of its GPU may change";
   auto place = claim_on("MIG-b", "u2");
   place.devices[0].place = {{gpu}, 19, {0, 1}};
   ASSERT_TRUE(book.reserve(place, machine));

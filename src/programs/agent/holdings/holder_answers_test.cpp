@@ -20,7 +20,7 @@ class SlowKubelet final : public cluster::PodResources {
     std::unique_lock lock(mutex_);
     const int question = ++asked_;
     changed_.notify_all();
-    changed_.wait(lock, [&] { return let_go_ >= question; });
+    changed_.wait(lock, [&] { return answered_ >= question; });
     return cluster::ListedHolders{
         .devices = std::vector<cluster::HeldDevices>(static_cast<std::size_t>(question))};
   }
@@ -36,7 +36,7 @@ class SlowKubelet final : public cluster::PodResources {
   }
   void answer() {
     const std::scoped_lock lock(mutex_);
-    ++let_go_;
+    ++answered_;
     changed_.notify_all();
   }
 
@@ -44,7 +44,7 @@ class SlowKubelet final : public cluster::PodResources {
   std::mutex mutex_;
   std::condition_variable changed_;
   int asked_ = 0;
-  int let_go_ = 0;
+  int answered_ = 0;
 };
 
 class HolderAnswersTest : public testing::Test {

@@ -69,7 +69,7 @@ TEST(MigNeighboursMps, WhatSharesADaemonIsWithheldAndItsPodIsNamedWithTheReason)
   node.kubelet.held.erase(node.kubelet.held.begin());
   node.turn();
   node.turn();
-  EXPECT_EQ(node.now_in(), Phase::kDraining) << "a Pod beside holds the change up";
+  EXPECT_EQ(node.now_in(), Phase::kDraining) << "a Pod on a neighbour holds the change up";
   node.kubelet.held.clear();
   ASSERT_TRUE(node.reach(Phase::kVerifying));
   ASSERT_THAT(node.asked, SizeIs(1));
@@ -134,7 +134,7 @@ TEST(MigNeighboursMps, TheRestIsOfferedWhenTheDaemonServesAgain) {
   EXPECT_THAT(node.offered(), ElementsAre("GPU-1::0", "GPU-1::1"));
 }
 
-TEST(MigNeighboursMps, ASupervisorThatDoesNotLetGoIsNamedAndNothingIsChanged) {
+TEST(MigNeighboursMps, ASupervisorThatDoesNotReleaseTheGpusIsNamedAndNothingIsChanged) {
   Shared node;
   node.quiet_trouble = "the supervisor does not let go";
   node.wish("first");

@@ -27,7 +27,7 @@ class NoticeLimiter {
   void tell(const std::string& kind, const NodeNotice& notice, TimePoint now) {
     auto [entry, fresh] = kinds_.try_emplace(kind, Kind{.told = now});
     if (fresh) return tell_(notice);
-    ++entry->second.untold;
+    ++entry->second.pending;
     entry->second.last = notice;
   }
   // Records what was counted. Call it no later than next().
@@ -36,12 +36,12 @@ class NoticeLimiter {
       const auto here = it++;
       auto& kind = here->second;
       if (now - kind.told < kEach) continue;
-      if (kind.untold == 0) {
+      if (kind.pending == 0) {
         kinds_.erase(here);
         continue;
       }
       kind.last.note =
-          fmt::format("{} ({} times in {} minutes)", kind.last.note, kind.untold,
+          fmt::format("{} ({} times in {} minutes)", kind.last.note, kind.pending,
                       std::chrono::floor<std::chrono::minutes>(now - kind.told).count());
       tell_(kind.last);
       kind = {.told = now};
@@ -59,7 +59,7 @@ class NoticeLimiter {
  private:
   struct Kind {
     TimePoint told;
-    int untold = 0;
+    int pending = 0;
     NodeNotice last{};
   };
 

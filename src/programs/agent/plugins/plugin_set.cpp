@@ -44,7 +44,7 @@ void PluginSet::start(const std::string& name, Plugin& plugin, TimePoint now) {
                                              .handed_over = options_.handed_over},
                                             *plugin.resource, log_);
   const bool taken = server ? (*server)->took_over() : server.error().code == Code::kAlreadyExists;
-  if (taken && plugin.untold) on_taken(name, plugin, now);
+  if (taken && plugin.unreported) on_taken(name, plugin, now);
   if (server) {
     plugin.server = *std::move(server);
     plugin.backoff.reset();
@@ -113,7 +113,7 @@ bool PluginSet::is_free(const Plugin& plugin) const {
 void PluginSet::on_lost(const std::string& name, Plugin& plugin, TimePoint now) {
   const bool calm = !plugin.taken_at || now - *plugin.taken_at >= kCalm;
   const bool free = is_free(plugin);
-  plugin.untold = true;
+  plugin.unreported = true;
   if (!free) on_taken(name, plugin, now);
   if (!calm) return free ? make_when_free(plugin, now) : make_later(plugin, now);
   plugin.make_again.reset();
@@ -121,7 +121,7 @@ void PluginSet::on_lost(const std::string& name, Plugin& plugin, TimePoint now) 
 }
 
 void PluginSet::on_taken(const std::string& name, Plugin& plugin, TimePoint now) {
-  plugin.untold = false;
+  plugin.unreported = false;
   plugin.taken_at = now;
   taken_.push_back(name);
 }

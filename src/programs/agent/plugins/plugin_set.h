@@ -91,7 +91,7 @@ class PluginSet {
     std::optional<TimePoint> taken_at;
     std::optional<TimePoint> make_at;
     bool if_free = false;
-    bool untold = false;  // it was lost, and no other plugin has been found there
+    bool unreported = false;  // it was lost, and no other plugin has been found there
     Backoff make_again{.first = std::chrono::seconds(1), .longest = std::chrono::minutes(1)};
   };
   struct Retired {
