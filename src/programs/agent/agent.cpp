@@ -311,7 +311,6 @@ void Agent::take(gpu::Machine machine) {
   reconcile();
 }
 
-// Makes an offer of the state and has the followers act on it.
 void Agent::reconcile() {
   state_.config = config_.config();
   state_.config_revision = config_.revision();

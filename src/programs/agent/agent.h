@@ -76,12 +76,10 @@ class Agent {
   void start_watches();
   void stop_watches();
   void hand_over();
-  // Turns of the loop.
   void on_hangup();
   void on_turn();
   std::chrono::milliseconds longest_sleep();
   void on_stuck() const;
-  // What may change.
   void on_config_change();
   Result<void> take_imex_channels(const config::Config& config);
   void read_host();

@@ -160,7 +160,6 @@ class AgentTest : public testing::Test {
   std::jthread thread_;
 };
 
-// Stands for a new room of the agent (MIG, DRA, metrics).
 class TestFollower final : public Follower {
  public:
   struct Seen {
@@ -301,7 +300,6 @@ TEST_F(AgentTest, AnMpsDaemonThatIsGoneIsToldOnceEachTime) {
   mark.reset();
   ASSERT_TRUE(says(test::gpu_uuid(0) + " is unhealthy"));
   ASSERT_TRUE(test::eventually([&] { return told() == 1; }));
-  // Another change of the offer while it is gone.
   reader_.lose(test::gpu_uuid(1));
   signal(SIGHUP);
   ASSERT_TRUE(says("registered nvidia.com/gpu", 2));
@@ -362,7 +360,6 @@ TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
     return told_.size() == 1 && told_[0].warning && told_[0].reason == "ResourceWithheld" &&
            told_[0].note.starts_with("not advertising nvidia.com/gpu: its limits cannot be kept");
   }));
-  // The next reading of the hardware finds the installed library.
   ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));
   EXPECT_TRUE(says("registered nvidia.com/gpu"));
   EXPECT_TRUE(says("limits strict: memory equal, compute equal"));
@@ -442,7 +439,6 @@ TEST_F(AgentTest, WhatIsToHaveTheRuntimesHookIsOnlyOfferedWithIt) {
   start();
   EXPECT_TRUE(says("not advertising nvidia.com/gpu: the runtime's hook cannot be given: "));
   EXPECT_TRUE(registered().empty());
-  // The next reading of the hardware finds it.
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
   EXPECT_TRUE(says("registered nvidia.com/gpu"));
   EXPECT_TRUE(fs_.exists(dir_.path() / "cdi/tranche.dev-limits.json"));

@@ -19,7 +19,6 @@ class Followers {
   const std::vector<std::unique_ptr<Input>>& inputs() const { return parts_.inputs; }
   // They run after offer::make_offer, in order.
   const std::vector<Stage>& stages() const { return parts_.stages; }
-  // In the order of a round.
   const std::vector<std::unique_ptr<Follower>>& all() const { return parts_.followers; }
 
  private:

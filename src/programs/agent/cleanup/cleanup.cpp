@@ -24,7 +24,6 @@ using Removed = Result<std::vector<std::string>>;
 
 constexpr std::size_t kLongestGrants = std::size_t{64} << 20U;
 
-// The configuration that was in force last, if known.
 Result<config::Loaded> last_config(config::Sources sources, const config::AgentOptions& options) {
   if (!options.config_file.empty() && !options.node_config) {
     const SystemClock clock;
@@ -137,7 +136,6 @@ Result<Granted> granted_here(const std::filesystem::path& state, const Held& hel
   return granted;
 }
 
-// Whether `path`, or a file below it, is in `mounted`.
 bool is_mounted(const std::filesystem::path& path, const std::set<std::string>& mounted) {
   const auto below = path.string() + "/";
   const auto first = mounted.lower_bound(below);

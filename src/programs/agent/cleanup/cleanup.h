@@ -23,7 +23,6 @@
 
 namespace tranche::agent {
 
-// What an agent with these settings may have left on a node.
 struct CleanupPlan {
   std::filesystem::path feature_file;  // empty: none
   config::LabelOutput labels = config::LabelOutput::kFile;

@@ -34,7 +34,6 @@ std::string of(const config::CleanupOptions& options) {
   return fmt::format("{} {}", options.state_dir, options.release);
 }
 
-// The sources that the agent would have.
 config::Sources agents_sources(config::Sources sources) {
   std::erase_if(sources.flags, [](const config::FlagValue& flag) {
     return std::ranges::find(kOwnFlags, flag.name) != kOwnFlags.end();

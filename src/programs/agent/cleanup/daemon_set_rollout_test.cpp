@@ -48,7 +48,6 @@ class DaemonSetRolloutTest : public testing::Test {
     set["metadata"]["annotations"]["deprecated.daemonset.template.generation"] = "1";
     objects_.put(cluster::kDaemonSet, set.dump());
   }
-  // The DaemonSet controller's part.
   void put_status(int desired, int updated, int ready) {
     auto set = json::parse(objects_.text(cluster::kDaemonSet, kKey));
     set["status"] = {{"observedGeneration", set["metadata"]["generation"]},

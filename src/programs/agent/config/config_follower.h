@@ -20,7 +20,6 @@ class ConfigFollower {
   struct Options {
     // Checks whether a new configuration can be followed here; an error refuses it.
     std::function<Result<void>(const config::Config&)> check = {};
-    // Reports the outcome of a configuration to the cluster.
     std::function<void(const ConfigReport&)> report = {};
     // The text of the effective configuration; empty: as loaded.
     std::function<std::string(const config::Loaded&)> effective = {};
@@ -35,7 +34,6 @@ class ConfigFollower {
   bool look();
   // When to look again without a notification; nullopt: never.
   std::optional<std::chrono::milliseconds> look_again() const { return source_.retry_after(); }
-  // Logs which configuration is in force.
   void announce() const;
 
   const config::Config& config() const { return loaded_.config; }

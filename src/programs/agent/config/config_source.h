@@ -46,7 +46,6 @@ class ConfigSource {
   virtual std::vector<std::filesystem::path> watch_paths() const { return {}; }
 };
 
-// Reads a file, or one file of a folder.
 class FileSource final : public ConfigSource {
  public:
   // `sources`: flags and environment; its file fields are filled here. `file`: --config-file, a

@@ -17,7 +17,6 @@
 namespace tranche::agent::first_config_test {
 namespace {
 
-// Returns what the test sets.
 class Source final : public ConfigSource {
  public:
   Result<config::Loaded> read() override {

@@ -50,7 +50,6 @@ struct Outside {
   config::LabelOutput label_output = config::LabelOutput::kFile;  // of feature labels
 };
 
-// What an agent that takes over has from its predecessor.
 struct Inherited {
   std::vector<process::NamedDescriptor> connections;  // kubelet's
   std::function<void()> served;  // kubelet has accepted every registration of this agent

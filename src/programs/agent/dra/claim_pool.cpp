@@ -30,7 +30,6 @@ std::string text_of(const SliceDevice& device, std::string_view attribute) {
   return text == nullptr ? std::string() : *text;
 }
 
-// What claims hold.
 struct Claimed {
   std::set<std::string> names;  // of devices
   std::set<std::string> uuids;  // of a place: its GPU's

@@ -44,7 +44,6 @@ std::vector<PreparedClaim> with_its_tenants(const std::map<std::string, Prepared
   return found;
 }
 
-// A call in progress.
 class Call {
  public:
   Call(Book& book, const std::string& uid) : book_(book), uid_(uid), number_(book.enter(uid)) {}
@@ -206,7 +205,6 @@ Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const Clai
   return dra::plan_claim(claim, node.machine, node.facts);
 }
 
-// The record is removed last: while it exists, something is left to undo.
 Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim& claim,
                                  const ClaimMap& all, const ClaimNode* node) const {
   TRY(maker_.undo(claim, with_its_tenants(all, claim), node));

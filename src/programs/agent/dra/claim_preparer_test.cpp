@@ -86,7 +86,6 @@ class ClaimPreparerTest : public testing::Test {
   std::optional<cluster::Pod> pod_of(const std::string& uid) const {
     return pod_ && pod_->uid == uid ? pod_ : std::nullopt;
   }
-  // One container has both claims, made for its Pod.
   void put_joint_claims() {
     const auto reserve = [](std::string claim) {
       constexpr std::string_view kStatus = R"("status": {)";
@@ -282,7 +281,6 @@ TEST_F(ClaimPreparerTest, AfterARebootNothingIsPrepared) {
   EXPECT_EQ(driver.prepare(kHalf).value().boot, "boot-2") << "kubelet asks for running Pods anew";
 }
 
-// Also without restore() in between.
 TEST_F(ClaimPreparerTest, ARecordOfAnotherBootIsReplaced) {
   auto driver = preparer();
   ASSERT_TRUE(driver.prepare(kHalf));
@@ -530,7 +528,6 @@ TEST_F(ClaimPreparerTest, OfAJointTenantTheOtherClaimsPartStays) {
     ASSERT_TRUE(driver.unprepare(ends));
     ASSERT_THAT(tenants_, SizeIs(1));
     EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(mib));
-    // An agent that starts now finds the same.
     ASSERT_TRUE(preparer().restore());
     EXPECT_EQ(tenants_.at(kShare).devices.at(0).memory, Bytes::from_mib(mib));
     ASSERT_TRUE(driver.unprepare(stays));

@@ -150,7 +150,6 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
   return standing;
 }
 
-// A GPU that MPS shares is not cut.
 void ClaimService::keep_mps_gpus_whole(ClaimStanding& standing) {
   if (!standing.cut) return;
   const auto by_mps = mps_resources(standing.enforcers);

@@ -81,7 +81,6 @@ class ClaimService {
   // Called by the input. `wished`: see Input::look().
   ClaimStanding standing(const State& state, const offer::Offer& wished);
 
-  // Called by the follower.
   void follow(const Round& round);
   void tick(TimePoint now);
   std::optional<TimePoint> next_tick() const { return next_; }
@@ -100,7 +99,6 @@ class ClaimService {
   Result<std::vector<ClaimTenant>> tenants() const;
 
  private:
-  // What a pool is made from, in addition to the State.
   struct MadeOf {
     std::uint64_t book = 0;  // Book::version()
     dra::Dropped dropped;

@@ -56,7 +56,6 @@ cluster::DeviceStatus status_of(const ClaimRecord& record, const dra::PreparedDe
   return status;
 }
 
-// The entry of the same device in `there`.
 const cluster::DeviceStatus* same_device(const std::vector<cluster::DeviceStatus>& there,
                                          const cluster::DeviceStatus& one) {
   const auto found = std::ranges::find_if(there, [&](const cluster::DeviceStatus& other) {

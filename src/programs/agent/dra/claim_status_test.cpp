@@ -81,7 +81,6 @@ class ClaimStatusWriterTest : public testing::Test {
   void follow(const std::vector<ClaimRecord>& records, const std::string& ill = {}) {
     writer_->follow(statuses_of(records, {{"gpu-n1", "gpu-0", ill}}, kDriver));
   }
-  // Waits until the claim has this reason.
   void await_reason(const std::string& reason) {
     ASSERT_TRUE(test::eventually([&] {
       const auto now = there();

@@ -35,7 +35,6 @@ class ClaimSweep {
   Result<void> look();
 
  private:
-  // Whether the object of a prepared claim is gone.
   Result<bool> is_gone(const dra::PreparedClaim& claim) const;
 
   const Ports ports_;

@@ -27,7 +27,6 @@ ClaimTenant tenant_of(const dra::PreparedClaim& claim, const dra::PreparedDevice
   return tenant;
 }
 
-// Joins several shares of one GPU (dra/joint.h).
 void join(ClaimTenant& tenant, const ClaimTenant& other) {
   dra::add_part(tenant.limits.devices.front(), other.limits.devices.front());
   dra::add_part(tenant.most.front(), other.most.front());

@@ -34,7 +34,6 @@ class ClassWatchTest : public testing::Test {
 TEST_F(ClassWatchTest, ANameThatWasWrittenAndIsNotThereIsDropped) {
   objects_.put(cluster::kDeviceClass, kDropped);
   EXPECT_TRUE(becomes(true));
-  // The gate is on, and the chart was applied again.
   objects_.put(cluster::kDeviceClass, kWritten);
   EXPECT_TRUE(becomes(false));
   EXPECT_TRUE(test::eventually([&] { return changes_ == 2; }));

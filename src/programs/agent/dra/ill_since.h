@@ -21,7 +21,6 @@ class IllSince {
 
   // Sets what is unhealthy now. A device that recovers in between starts again.
   void see(const gpu::HealthReport& health, TimePoint now);
-  // Those that have been unhealthy for long enough.
   std::set<std::string> evicting(TimePoint now) const;
   // When the next one becomes due; nullopt: none does by time alone.
   std::optional<TimePoint> next(TimePoint now) const;

@@ -21,7 +21,7 @@ std::set<std::string> resources_to_open(const State& state, const std::set<std::
 
 class MpsOpener final : public Follower {
  public:
-  // `root`: the folder of the daemons. The references outlive it.
+  // `root`: the folder of the daemons.
   MpsOpener(std::filesystem::path root, Book& book, const Log& log)
       : root_(std::move(root)), book_(book), log_(log) {}
 

@@ -31,7 +31,6 @@ struct CutNode {
     machine.driver_version = "570.158.01";
   }
 
-  // What a reading of the hardware returns.
   gpu::Machine read() const {
     auto now = machine;
     for (auto& gpu : now.gpus) {

@@ -28,7 +28,6 @@ List list_of(const Status& status, std::vector<T> Status::* list,
           }};
 }
 
-// The devices of all resources, concatenated.
 List devices_of(const Status& status) {
   std::size_t size = 0;
   for (const auto& resource : status.resources) size += resource.devices.size();

@@ -48,7 +48,6 @@ Result<void> GpuNodeObject::write(const cluster::GpuNodeStatus& status,
   if (!there_ || there_->owners != std::vector{owner}) TRY(make(owner, stop));
   auto written = write_status(status, stop);
   if (written || written.error().code != Code::kNotFound) return written;
-  // Somebody has deleted it meanwhile.
   TRY(make(owner, stop));
   return write_status(status, stop);
 }

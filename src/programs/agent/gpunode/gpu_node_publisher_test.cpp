@@ -38,14 +38,12 @@ class GpuNodePublisherTest : public testing::Test {
                           }),
             source_, log_.log()};
   }
-  // The agent's loop has read the machine.
   void observe() {
     state_.machine = machine_;
     source_.follow(state_, std::make_shared<const offer::Offer>(
                                offer::make_offer(machine_, {}, state_.health)));
   }
   void turn(GpuNodePublisher& publisher) { publisher.turn(clock_.now(), {}); }
-  // Turns as often as it asks for.
   void run(GpuNodePublisher& publisher, std::chrono::milliseconds time) {
     const auto end = clock_.now() + time;
     while (clock_.now() < end) {

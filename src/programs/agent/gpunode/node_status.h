@@ -30,7 +30,6 @@ std::vector<cluster::GpuNodeReason> reasons_of(const State& state, const offer::
 
 inline constexpr std::size_t kLongestName = 253;  // of a Kubernetes object
 inline constexpr std::size_t kLongestMessage = 512;
-// The text as it appears in a status.
 std::string clean(std::string_view text, std::size_t most = kLongestName);
 
 }  // namespace tranche::agent

@@ -18,7 +18,6 @@
 
 namespace tranche::agent {
 
-// How a status differs from the last written one.
 enum class StatusChange {
   kNone,
   kCounts,  // only in holdings and their number
@@ -37,7 +36,6 @@ class Pacer {
 
   explicit Pacer(Backoff backoff = {}) : backoff_(backoff) {}
 
-  // The present difference from what was written last.
   void see(StatusChange change, TimePoint now);
   // When to write; nullopt: not at all.
   std::optional<TimePoint> due() const;

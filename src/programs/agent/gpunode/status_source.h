@@ -38,7 +38,6 @@ class StatusSource {
   void follow(const State& state, std::shared_ptr<const offer::Offer> offer);
   // null: the hardware has not been read yet. The same pointer until something changes.
   std::shared_ptr<const cluster::GpuNodeStatus> status(TimePoint now);
-  // Asks for names if kubelet has yet to name a container.
   void ask_names();
 
  private:

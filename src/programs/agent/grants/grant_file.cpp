@@ -65,7 +65,6 @@ class GrantFile::Output {
 
 namespace {
 
-// write(), repeated after EINTR.
 ssize_t write_once(int fd, std::string_view text) {
   while (true) {
     const ssize_t n = ::write(fd, text.data(), text.size());
@@ -82,7 +81,6 @@ Result<void> write_whole(int fd, std::string_view text, const std::string& name)
   return {};
 }
 
-// Offset of the text of `size` bytes that `fd` appended last.
 off_t begin_of_last(int fd, ssize_t size) { return ::lseek(fd, 0, SEEK_CUR) - size; }
 
 bool overwrite(int fd, const std::string& text, off_t at) {

@@ -76,7 +76,6 @@ GrantStore::Records GrantStore::over(const Holders& holders, Look& look) {
   return gone;
 }
 
-// Removes from `gone` what belongs to a living container.
 void GrantStore::keep_living(const Holders& holders, Records& gone, Look& look) {
   const auto has_tenant = [](const auto& record) { return !record->grant.tenant.empty(); };
   if (!holders.living || std::ranges::none_of(gone, has_tenant)) return;

@@ -146,7 +146,6 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
   return refused ? written : Result<void>();
 }
 
-// Logs once that grants are not stored.
 void GrantStore::say(const Error& error) {
   {
     const std::scoped_lock lock(mutex_);

@@ -76,7 +76,6 @@ class GrantStore {
   // Retries what could not be written.
   void save();
 
-  // Another process begins to append, too.
   void share();
   // The other process has ended: adds the grants that it appended, and returns them. An error: they
   // are unreadable; the file stays as it is.

@@ -261,7 +261,6 @@ class GrantStoreReplaced : public GrantStoreTest, public testing::WithParamInter
   void prune_all_but_held(GrantStore& store) {
     prune(store, {{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-held"}}});
   }
-  // The grants that the next agent would find after a kill now.
   std::vector<std::string> after_a_kill() {
     const auto copy = dir_.path() / ("copy" + std::to_string(copies_++));
     std::filesystem::copy(dir_.path() / "grants", copy, std::filesystem::copy_options::recursive);
@@ -336,7 +335,6 @@ TEST_P(GrantStoreNotReplaced, WhatFailsLosesNothingAndIsTriedAgain) {
 
 std::string name_of(const testing::TestParamInfo<AtStep>& at) { return at.param.name; }
 INSTANTIATE_TEST_SUITE_P(Steps, GrantStoreReplaced, testing::ValuesIn(kReplacementSteps), name_of);
-// All but the last.
 INSTANTIATE_TEST_SUITE_P(Steps, GrantStoreNotReplaced,
                          testing::ValuesIn(std::span(kReplacementSteps).first<5>()), name_of);
 
@@ -475,7 +473,6 @@ TEST_F(GrantStoreTest, ManyAddWhileOthersPrune) {
       }
     });
   }
-  // Each round has a grant to drop.
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(store->add(grant_of({"GPU-old"})));
     clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));

@@ -23,18 +23,15 @@ namespace tranche::agent {
 inline constexpr std::chrono::seconds kAgree{20};
 
 struct Holders {
-  // From pod-resources.
   std::vector<cluster::HeldDevices> listed;
   // From kubelet's checkpoint. An error: unknown, so nothing is over.
   Result<std::vector<cluster::HeldDevices>> remembered;
   // Tenants with a living process, by its mounts or by the arbiter. Called only when something
   // would go. An error: unknown. Empty: nothing can live.
   std::function<Result<std::set<std::string>>()> living = {};
-  // Minimum time between two answers that must agree.
   std::chrono::milliseconds agree = kAgree;
 };
 
-// (resource, id)
 using HeldIds = std::set<std::pair<std::string, std::string>>;
 HeldIds ids_of(const std::vector<cluster::HeldDevices>& held);
 

@@ -17,12 +17,10 @@ class RejectedGrants {
 
   const std::filesystem::path& file() const { return file_; }
   bool any() const { return !unwritten_.empty() || fs_.exists(file_); }
-  // Takes a line without its end.
   void take(std::string_view line) { unwritten_.append(line).append("\n"); }
   // Appends the lines taken, and syncs them. After an error the file is unchanged, and the next
   // call writes them.
   Result<void> write();
-  // Forgets all of them.
   Result<void> remove();
 
  private:

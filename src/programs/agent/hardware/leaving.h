@@ -15,12 +15,10 @@ struct MigStanding {
   std::map<std::string, std::set<int>> changing;
   // GPUs that leave service unchanged, and why (agent/mig/mig_neighbours.h).
   std::map<std::string, std::string> neighbours;
-  // Resources whose MPS control daemons end for the change.
   std::set<std::string> mps;
   bool operator==(const MigStanding&) const = default;
 };
 
-// UUIDs of the GPUs and MIG devices that leave service.
 std::set<std::string> leaving_devices(const MigStanding& standing, const gpu::Machine& machine);
 
 }  // namespace tranche::agent

@@ -18,7 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Collects what callbacks receive.
 template <class T>
 class Gathered {
  public:

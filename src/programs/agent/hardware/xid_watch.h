@@ -25,7 +25,6 @@ class XidWatch {
   // All are called on the watch's thread.
   struct Callbacks {
     std::function<void(gpu::XidEvent)> event;
-    // MIG mode or instances of a GPU were changed.
     std::function<void()> layout;
     // Called after every subscription with the GPUs whose XIDs cannot be received though they
     // should.

@@ -40,7 +40,6 @@ std::string unhealthy_part(const UnhealthyDevices& devices, const holdings::Hold
   return {};
 }
 
-// A container that holds something unhealthy.
 struct Sufferer {
   const holdings::Holding* holding = nullptr;  // one of its holdings
   std::set<std::string> devices;

@@ -36,7 +36,6 @@ class HealthNotices {
   bool owes() const;
 
  private:
-  // GPUs that fell together.
   struct Fall {
     Time since;
     UnhealthyDevices devices;         // when they fell

@@ -43,7 +43,6 @@ class HealthNoticesTest : public testing::Test {
                      .pod_uid = pod == "gone" ? "" : "uid-" + pod,
                      .container = "main"});
   }
-  // The Events of one look, two seconds after the previous one.
   std::vector<cluster::StandingEvent> look(const UnhealthyDevices& devices,
                                            seconds after = seconds(2)) {
     now_ += after;

@@ -21,7 +21,6 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Pod shop/p holds GPU-0.
 class HealthReporterTest : public testing::Test {
  protected:
   HealthReporterTest() {
@@ -40,7 +39,6 @@ class HealthReporterTest : public testing::Test {
     clock_.advance(after);
     reporter_.look({});
   }
-  // The counts of the Events on Pods.
   std::vector<int> told() {
     std::vector<int> counts;
     const auto events = objects_.list(cluster::kEvent, {.ns = "shop"});

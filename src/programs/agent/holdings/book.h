@@ -85,7 +85,6 @@ class Book {
   Result<Changes> ask(HolderAnswers& kubelet, std::chrono::milliseconds age);
   // The changes from all calls of apply() since the last call of this.
   Changes take_changes();
-  // Enters what is missing from kubelet's checkpoint.
   void learn(const std::vector<cluster::HeldDevices>& remembered);
   // Whether kubelet has yet to name some of it.
   bool has_unnamed() const;
@@ -108,7 +107,6 @@ class Book {
   // The claim is stored, with this content: restore() removes it when its record is gone. Ignored
   // for a claim that is not entered.
   void commit(const dra::PreparedClaim& claim, const gpu::Machine& machine);
-  // The call gives up its reservation.
   void withdraw(const std::string& uid, std::uint64_t call);
   // What a stored claim's containers need could not be made. Valid until the next commit() or
   // restore().
@@ -127,7 +125,6 @@ class Book {
   // `end` has come, or stop() was called.
   std::uint64_t version() const;
   bool await_change(std::uint64_t version, std::chrono::steady_clock::time_point end) const;
-  // Ends all waits.
   void stop();
 
   // The entered claims by uid, and those of them that are stored.

@@ -38,7 +38,6 @@ TEST(BookClaimsTest, TakesClaimsOnlyWhileItIsOpen) {
   EXPECT_EQ(book.claim_on(uuid), std::nullopt);
 }
 
-// A GPU and its MIG instances overlap.
 TEST(BookClaimsTest, AGpuHoldsItsInstancesAndAnInstanceItsGpu) {
   auto machine = test::machine_of({test::l20(0)});
   machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};

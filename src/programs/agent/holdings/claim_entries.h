@@ -25,7 +25,6 @@ namespace tranche::agent {
 std::set<std::string> silicon_of(const dra::PreparedDevice& device,
                                  const holdings::Silicon& silicon);
 
-// A stored claim.
 struct ClaimRecord {
   dra::PreparedClaim claim;
   // Why its containers lack something; empty: they do not.

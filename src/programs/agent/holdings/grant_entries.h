@@ -38,7 +38,6 @@ class GrantEntries {
 
   // The book's excerpt of offer and machine.
   struct Followed {
-    // One device of the offer.
     struct Offered {
       config::ResourceName resource;
       offer::Room room;
@@ -54,7 +53,6 @@ class GrantEntries {
   explicit GrantEntries(const Clock& clock) : clock_(clock) {}
 
   void restore(std::span<const offer::GrantRecord> records);
-  // What the grant would hold, one holding for each id.
   static std::vector<holdings::Holding> wanted_by(const offer::Grant& grant);
   // `wanted`: of the grant. kFailedPrecondition: containers of the device plugin hold a device in a
   // conflicting way.
@@ -65,12 +63,10 @@ class GrantEntries {
   bool follow(Followed followed);
   void keep(std::span<const holdings::Holding> kept);
 
-  // Whether the last followed offer hands this out.
   bool fits(const offer::Grant& grant) const;
   // In the order of resource and id. The same vector until something changes.
   using Shared = std::shared_ptr<const std::vector<holdings::Holding>>;
   Shared all() const;
-  // Those on these devices.
   std::vector<holdings::Holding> on(const std::set<std::string>& uuids) const;
   // Silicon::gpu_of() of the last followed machine.
   std::string gpu_of(std::string_view uuid) const { return followed_.silicon.gpu_of(uuid); }

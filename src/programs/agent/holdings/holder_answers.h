@@ -18,7 +18,6 @@
 
 namespace tranche::agent {
 
-// An answer of kubelet.
 struct HolderAnswer {
   std::chrono::steady_clock::time_point began{};  // when it was asked
   std::vector<cluster::HeldDevices> listed;       // from pod-resources

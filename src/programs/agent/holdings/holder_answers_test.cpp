@@ -85,7 +85,6 @@ TEST(HolderAnswers, WhoeverComesMeanwhileGetsTheNextAnswerOrTheOneThatIsYoungEno
   SystemClock clock;
   SlowKubelet kubelet;
   HolderAnswers answers(kubelet, clock);
-  // The number of the answered question.
   const auto get = [&](std::chrono::milliseconds age) {
     return std::async(std::launch::async, [&, age] { return answers.get(age).value()->listed; });
   };

@@ -22,7 +22,6 @@ inline dra::PreparedClaim claim(const std::string& uuid) {
   return claim;
 }
 
-// The node offers whole GPUs and takes claims.
 inline void open(Book& book, const gpu::Machine& machine) {
   book.follow(offer::make_offer(machine, {}, {}), machine, true);
   book.open(true);

@@ -33,7 +33,6 @@ class InstanceMaker {
   struct Ports {
     gpu::MigControl& control;
     gpu::GpuReset& reset;  // not used: no mode that needs it is changed
-    // The machine with its instances, read now.
     std::function<Result<gpu::Machine>()> read;
     // As in mig::Hardware.
     std::function<mig::DeviceUsers(const gpu::Gpu& gpu, std::optional<int> gpu_instance)> users;

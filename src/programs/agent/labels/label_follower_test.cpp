@@ -17,7 +17,6 @@ class KeptLabels final : public LabelSink {
   labels::Labels last;
 };
 
-// An L20 in eight with limits.
 class LabelFollowerTest : public testing::Test {
  protected:
   LabelFollowerTest() : follower_(config::LabelsMode::kOn, keep(), clock_, log_.log()) {

@@ -67,7 +67,6 @@ void LabelPublisher::write_file(const labels::LabelSet& set) {
   file_ = file;
 }
 
-// Logs each warning once, until the labels change.
 void LabelPublisher::warn_of(const labels::LabelSet& set) {
   if (set.labels == written_) return;
   for (const auto& warning : set.warnings) log_.warn(fmt::format("labels: {}", warning));

@@ -34,7 +34,6 @@ class LabelPublisher {
     std::optional<bool> mps_wished{};  // labels::LabelOptions
     labels::Labels ours{};             // in addition to the machine's
   };
-  // Writes the labels if they differ from the last ones.
   void update(const Content& content);
   // Called when the agent ends.
   void finish();

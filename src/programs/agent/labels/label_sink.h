@@ -55,7 +55,6 @@ class NodeLabels final : public LabelSink {
   std::string place() const override { return "Node " + node_.name(); }
 
  private:
-  // The wanted labels, and those that were applied.
   struct Applied {
     labels::Labels wanted;
     labels::Labels written;  // `wanted` without the labels that others own

@@ -31,7 +31,6 @@ class NodeFeatureWriter {
 
   const cluster::ObjectKey& key() const { return key_; }
   std::string place() const { return "NodeFeature " + key_.to_string(); }
-  // Whether `object` has these labels already.
   bool says(const cluster::Object& object, const labels::Labels& labels) const;
   // Creates the object, or changes only what differs: what others wrote next to the labels stays.
   // kNotFound: node feature discovery's definitions are not installed, or the namespace is missing.

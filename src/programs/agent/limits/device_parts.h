@@ -22,14 +22,12 @@ class DeviceParts {
  public:
   DeviceParts(const std::vector<offer::GrantRecord>& grants, const TenantStore& tenants);
 
-  // Sets the tenant's parts.
   void put(const limit::TenantLimits& limits);
   // `wanted`, with each device's part raised at most as far as all others leave room.
   limit::TenantLimits as_far_as_it_fits(limit::TenantLimits wanted,
                                         const offer::ResourceOffer& resource) const;
 
  private:
-  // By device and tenant.
   std::map<std::string, std::map<std::string, DeviceLimits>, std::less<>> parts_;
 };
 

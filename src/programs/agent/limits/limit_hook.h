@@ -29,7 +29,6 @@ class LimitHook {
   // Installs both unless they exist, each atomically. Errors: no program at `source`; a folder
   // cannot be written.
   Result<void> install();
-  // The hook for a container's CDI file.
   cdi::Hook hook() const;
   // Whether the CDI file of a claim (cdi/claim_spec.h) has the hook, or cannot be read.
   bool is_claimed() const;

@@ -35,7 +35,6 @@ class LimitLibrary {
 
   // Names of other releases' folders without a file of `granted` (paths on the host).
   Result<std::vector<std::string>> unused(const std::set<std::string>& granted) const;
-  // Removes these folders, and returns their names.
   Result<std::vector<std::string>> remove(std::vector<std::string> names) const;
 
  private:

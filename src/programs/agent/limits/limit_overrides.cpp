@@ -56,7 +56,6 @@ std::vector<Holder> all_holders(const holdings::Holdings& all) {
   return holders;
 }
 
-// nullptr: there is none.
 const Holder* holder_of(const LimitSetting& setting, const std::vector<Holder>& holders) {
   const auto holder = std::ranges::find_if(holders, [&](const Holder& one) {
     return one.ns == setting.ns && one.pod == setting.pod && one.container == setting.container &&
@@ -105,7 +104,6 @@ void add_annotated(const Holder& holder, const std::vector<cluster::Pod>& pods,
   wanted.push_back({.setting = std::move(setting), .raising = Raising::kRefused});
 }
 
-// The PriorityClass of each tenant's Pod.
 std::map<std::string, std::string> classes_of(const std::vector<Holder>& holders,
                                               const std::vector<cluster::Pod>& pods) {
   std::map<std::string, std::string> classes;
@@ -207,7 +205,6 @@ void LimitOverrides::look(HolderAnswers& holders, TenantManager& manager,
   answer(outcomes_, *node, call);
 }
 
-// Parses the order. An invalid one changes nothing.
 LimitOverrides::Settings LimitOverrides::read(const std::string& text) {
   if (text.empty()) return {};
   auto settings = cluster::decode_limit_settings(text);

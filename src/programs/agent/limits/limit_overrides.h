@@ -29,7 +29,6 @@
 
 namespace tranche::agent {
 
-// Annotations that a Pod's owner sets.
 inline constexpr const char* kMemoryAnnotation = "tranche.dev/memory";
 inline constexpr const char* kComputeAnnotation = "tranche.dev/compute";
 inline constexpr const char* kClassAnnotation = "tranche.dev/class";

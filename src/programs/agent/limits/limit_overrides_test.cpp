@@ -87,7 +87,6 @@ class SettingFollowerTest : public testing::Test {
     }
     objects_.put(cluster::kNode, node.dump());
   }
-  // Lets the class follow the Pod's PriorityClass.
   void map_classes() {
     auto& rules = resource_.limits->rules;
     rules.policy = config::SharePolicy::kPriority;
@@ -110,7 +109,6 @@ class SettingFollowerTest : public testing::Test {
       return priority() == wanted;
     });
   }
-  // Sets an annotation as the Pod's owner does.
   void annotate(const std::string& memory) {
     const json pod = {
         {"metadata",

@@ -34,7 +34,6 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
                                          const std::map<std::string, PromisedElsewhere>& elsewhere,
                                          Raising raising = Raising::kAllowed);
 
-// What a claim's tenant is promised without a setting.
 Result<limit::TenantLimits> promised_limits(const ClaimTenant& tenant);
 
 // with_setting() for a claim's tenant. Nothing raises it above what the claim consumed (`most`):

@@ -8,7 +8,6 @@
 
 namespace tranche::agent {
 
-// Installs on the host what limited containers need.
 class LimitInput final : public Input {
  public:
   // `tenants` outlives it; null: there is no state folder.
@@ -23,7 +22,6 @@ class LimitInput final : public Input {
   TenantManager* tenants_;
 };
 
-// Withholds resources whose limits the node cannot keep.
 offer::Offer offer_what_can_be_limited(const State& state, offer::Offer offer);
 
 }  // namespace tranche::agent

@@ -22,7 +22,6 @@ class LivingTenantsTest : public testing::Test {
   LivingTenantsTest() { mounts("30 1 0:98 / / rw - overlay overlay rw\n"); }
 
   std::filesystem::path arbiter() const { return dir_.path() / "arbiter"; }
-  // The mounts of the only visible process.
   void mounts(const std::string& table) const { put(dir_.path() / "host/proc/7/mountinfo", table); }
   void arbiter_tells(const std::map<std::string, unsigned>& processes) const {
     limit::ArbiterStatus status;

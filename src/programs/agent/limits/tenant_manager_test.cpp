@@ -61,7 +61,6 @@ class TenantManagerTest : public testing::Test {
   std::filesystem::path hook() const { return state() / "hook/tranche-limit-hook"; }
   std::filesystem::path hook_spec() const { return cdi() / "tranche.dev-limits.json"; }
 
-  // A new agent with the same state.
   void start() {
     manager_.reset();
     grants_ = GrantStore::open(state() / "grants", clock_, log_.log()).value();
@@ -438,7 +437,6 @@ TEST_F(TenantManagerTest, ATenantGoesWithItsGrant) {
   grant("gone", {"GPU-a::1"}, offered(rules()));
   clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
   grant("young", {"GPU-a::2"}, offered(rules()));
-  // The arbiter's socket lies in the folder.
   ASSERT_TRUE(fs_.write_atomic(state() / "tenants" / "gone" / "arbiter.sock", ""));
   prune(std::vector{held({"GPU-a::0"})});
   EXPECT_EQ(tenants(), (Names{"kept", "kept.json", "young", "young.json"}));
@@ -630,7 +628,6 @@ class HangingFile {
   HangingFile(const HangingFile&) = delete;
   HangingFile& operator=(const HangingFile&) = delete;
 
-  // Waits until a thread reads the file.
   bool reached() {
     return test::eventually([&] {
       fd_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -756,7 +753,6 @@ TEST(LimitLibrary, LiesNextToTheProgram) {
   EXPECT_EQ(library_next_to_program().parent_path().filename(), "lib");
 }
 
-// What the operator sets (tranche limit set).
 class LimitSettingsKeptTest : public TenantManagerTest {
  protected:
   LimitSettingsKeptTest() {

@@ -18,7 +18,6 @@
 
 namespace tranche::agent {
 
-// A state and the offer made from it.
 struct Round {
   const State& state;                         // state.machine is set
   std::shared_ptr<const offer::Offer> offer;  // the offer from now on; never null

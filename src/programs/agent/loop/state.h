@@ -19,7 +19,6 @@ namespace tranche::agent {
 
 // What grants need to know of the node in addition to the offer.
 struct NodeFacts {
-  // The existing control nodes (/dev/nvidiactl, ...), in order.
   std::vector<std::string> control_nodes;
   std::vector<int> imex_channels;  // configured and existing
   bool operator==(const NodeFacts&) const = default;

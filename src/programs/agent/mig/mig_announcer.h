@@ -57,7 +57,6 @@ class MigAnnouncer {
               std::optional<mig::Journal::Phase> before, const MigView& view);
   // Reports the outcome of the change. progress.journal is in kFinished.
   void report_end(const MigProgress& progress);
-  // True: the Node has all texts now.
   bool publish(const cluster::Node& node, const MigProgress& progress, const MigPods& pods,
                const MigView& view, const std::stop_token& stop);
 

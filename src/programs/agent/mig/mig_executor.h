@@ -29,7 +29,6 @@
 
 namespace tranche::agent {
 
-// What this node's own programs must release.
 struct MigQuiet {
   std::set<std::string> gpus;  // UUIDs of the GPUs that leave service
   bool reset = false;          // one is to be reset, so nobody may have it open
@@ -66,7 +65,6 @@ class MigExecutor {
 
   const MigProgress& progress() const { return progress_; }
   const MigLeaving& leaving() const { return service_.leaving(); }
-  // What to withhold with this machine.
   MigStanding standing(const gpu::Machine& machine) const { return service_.standing(machine); }
 
   // Updates what leaves service, and allows a retry some time after a failure.

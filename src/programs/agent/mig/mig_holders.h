@@ -51,7 +51,6 @@ class MigHolders {
                                                 const gpu::Machine& machine) const;
   // The GPU instances that containers hold. Empty if kubelet does not answer.
   HeldInstances instances(const MigStates& states, const gpu::Machine& machine);
-  // Whether kubelet gives out none of these devices.
   bool are_withheld(const std::set<std::string>& devices) const;
 
  private:

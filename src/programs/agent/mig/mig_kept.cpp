@@ -5,7 +5,6 @@
 namespace tranche::agent {
 namespace {
 
-// Whether the journal was to bring these GPUs to what was kept.
 bool led_to(const mig::Journal& journal, const mig::Layout& kept) {
   return std::ranges::all_of(journal.from, [&](const auto& gpu) {
     const auto found = kept.find(gpu.first);

@@ -100,7 +100,6 @@ MigMove wait_for_reboot(const MigFacts& facts) {
   return move;
 }
 
-// Whether what a failed wish waited for has happened.
 bool may_go_on(const MigFacts& facts) {
   const auto& outcome = facts.outcome;
   if (!outcome || !outcome->failed() || !facts.plan) return false;
@@ -307,7 +306,6 @@ MigMove close(const Journal& journal, const MigFacts& facts, const MigSettings& 
 
 namespace {
 
-// The longest duration of a phase.
 std::chrono::nanoseconds longest(Phase phase, const MigTimes& times) {
   switch (phase) {
     case Phase::kAsking:

@@ -37,7 +37,6 @@ struct MigPlan {
   bool empty() const { return to.empty(); }
 };
 
-// The state of the GPUs after a failed change.
 enum class MigEnd {
   kUntouched,  // nothing was changed
   kUndone,     // the old layout is back
@@ -112,7 +111,6 @@ struct MigFacts {
   // After a failed wish: what a reboot destroyed; `from` is the present layout, `to` the kept one.
   // nullopt: no reboot, or unknown.
   std::optional<MigPlan> lost;
-  // The controller's answer to this change.
   std::optional<cluster::MigDrain> answer;
   // The Pods that hold a device that leaves service; one without a name for unknown holders.
   // nullopt: unknown, because kubelet does not answer.

@@ -70,7 +70,6 @@ class MigManager {
   std::chrono::milliseconds turn(const std::stop_token& stop);
 
   void follow(MigView view);
-  // What is out of service with this machine.
   MigStanding standing(const gpu::Machine& machine) const { return executor_.standing(machine); }
   // What it does, for people; empty: nothing.
   std::string remark() const { return announcer_.remark(); }

@@ -28,7 +28,6 @@ mig-configs:
       mig-enabled: false
 )";
 
-// Two GPUs with one MPS control daemon.
 struct Shared : MigNode {
   explicit Shared(const char* model = "a100-80gb") : MigNode(model) {
     config.flags.mig_strategy = config::MigStrategy::kNone;

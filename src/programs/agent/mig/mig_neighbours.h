@@ -32,7 +32,6 @@ MigNeighbours neighbours(const mig::Journal& journal, const gpu::Machine& machin
 // if only what changes leaves service.
 std::string describe(const MigNeighbours& neighbours);
 
-// The machine with these layouts.
 gpu::Machine with_layouts(gpu::Machine machine, const mig::Layout& layouts);
 
 }  // namespace tranche::agent

@@ -21,7 +21,6 @@ struct MigTexts {
   std::optional<cluster::MigChange> change;
   // The outcome of the last wish, for an agent whose disk is lost. nullopt: none.
   std::optional<MigOutcome> outcome = {};
-  // Whether NVIDIA's clients of the GPUs are paused.
   bool pause = false;
   OwnSelector own = {};  // the node selector of this agent's Pod
 };

@@ -22,7 +22,6 @@
 
 namespace tranche::agent {
 
-// The Pods that the Node's texts name, as last seen.
 struct MigPods {
   std::vector<cluster::ObjectKey> holders;        // of what leaves service; those with a name
   std::map<cluster::ObjectKey, std::string> why;  // cluster::MigChange::why

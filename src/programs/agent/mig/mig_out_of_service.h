@@ -16,7 +16,6 @@
 
 namespace tranche::agent {
 
-// What leaves service for a change, until the change is over.
 struct MigLeaving {
   MigStanding standing;
   MigNeighbours neighbours;  // source of standing.neighbours and standing.mps
@@ -36,7 +35,6 @@ class MigOutOfService {
   // From now on the loop withholds what the journal's phase takes out of service. True: that
   // differs from before.
   bool serve(const std::optional<mig::Journal>& journal);
-  // What to withhold with this machine.
   MigStanding standing(const gpu::Machine& machine) const;
 
  private:

@@ -193,7 +193,6 @@ std::optional<MigPlan> MigPlanner::lost(const MigOutcome& outcome, const gpu::Ma
   return lost;
 }
 
-// Who holds what would leave service.
 std::optional<std::vector<cluster::ObjectKey>> MigPlanner::holders_of(const MigPlan& plan,
                                                                       const MigView& view) {
   mig::Journal journal;

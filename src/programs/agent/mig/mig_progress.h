@@ -13,9 +13,7 @@ namespace tranche::agent {
 struct MigProgress {
   std::string boot;       // id of this boot
   bool restored = false;  // it is known what an earlier agent left unfinished
-  // The change in progress; nullopt: none.
   std::optional<mig::Journal> journal = {};
-  // The last wish's outcome, and what is kept for a reboot.
   std::optional<MigOutcome> outcome = {};
   // MigFacts::applied
   std::optional<Result<void>> applied = {};

@@ -15,7 +15,6 @@ bool stays_in_service(const mig::GpuLayout& from, const mig::GpuLayout& to) {
   return from.enabled == to.enabled && from.instances == to.instances;
 }
 
-// Ids of the GPU instances that stay in service.
 std::set<int> staying(const mig::GpuLayout& from, const mig::GpuLayout& to,
                       const gpu::MigState& state) {
   std::set<int> ids;

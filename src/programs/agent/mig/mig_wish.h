@@ -29,7 +29,6 @@ struct MigWish {
 MigWish read_wish(const std::string& label, const std::optional<std::string>& file,
                   const std::string& file_name, const gpu::Machine& machine);
 
-// GPU instances that containers hold, by GPU.
 using HeldInstances = std::map<gpu::GpuUuid, std::vector<mig::Instance>>;
 
 // The necessary changes. `present`: the layout of the wished GPUs. Errors: as mig::target_of().
@@ -45,7 +44,6 @@ std::string describe_waiting(const MigPlan& plan, const gpu::Machine& machine);
 std::string describe_reboot(const MigPlan& plan, const MigStates& states,
                             const gpu::Machine& machine);
 
-// Whether the driver lists the devices of this layout.
 bool shows(const gpu::Gpu& gpu, const mig::GpuLayout& layout);
 
 // The GPU as it will be read with this layout, with invented UUIDs.

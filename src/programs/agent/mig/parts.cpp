@@ -25,7 +25,6 @@ std::optional<std::vector<cluster::Pod>> pods_of(PodsOfNode& view) {
   return pods;
 }
 
-// The manager and what only it uses.
 struct ManagedMig {
   explicit ManagedMig(const AgentContext& context);
   MigManager::Ports ports(const AgentContext& context);

@@ -103,7 +103,6 @@ class MigNode {
 
   static gpu::GpuUuid uuid(int i) { return {"GPU-" + std::to_string(i)}; }
 
-  // A new agent with the same disk and Node.
   void start() {
     manager.reset();
     last_.reset();
@@ -196,7 +195,6 @@ class MigNode {
     manager->follow(*last_);
   }
 
-  // What the driver would report now.
   gpu::Machine machine() const {
     auto machine = machine_;
     for (auto& gpu : machine.gpus) {

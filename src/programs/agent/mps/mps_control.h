@@ -48,7 +48,6 @@ class MpsControl {
   void on_reading(Result<gpu::Machine> machine);
   // A process that may have been a daemon has ended.
   void on_orphan() { supervisor_.suspect(ports_.clock.now()); }
-  // Does what is due.
   void on_turn();
   std::chrono::milliseconds longest_sleep() const;
 

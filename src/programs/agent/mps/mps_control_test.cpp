@@ -28,7 +28,6 @@ using ::testing::IsEmpty;
 
 constexpr seconds kAsk{10};
 
-// An L20 that MPS shares by the test's configuration file.
 class MpsControlTest : public ::testing::Test {
  protected:
   MpsControlTest() : reader_(test::machine_of({test::l20(0)}), gpu::Topology(1)) {
@@ -62,7 +61,6 @@ class MpsControlTest : public ::testing::Test {
         kAsk);
     control_->begin();
   }
-  // Time passes, and the loop turns when it is due.
   void pass(milliseconds time) {
     while (time > milliseconds(0)) {
       const auto step = std::clamp(control_->longest_sleep(), milliseconds(1), time);

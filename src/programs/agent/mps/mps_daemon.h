@@ -52,11 +52,9 @@ class MpsDaemon {
   MpsDaemon& operator=(const MpsDaemon&) = delete;
 
   const mps::Daemon& daemon() const { return daemon_; }
-  // How it serves, for those who grant its tranches.
   const offer::MpsService& service() const { return service_; }
   // Asks whether the daemon answers and its server serves. Errors: kUnavailable, kTimeout.
   Result<void> ask() const;
-  // Sets its GPUs to exclusive mode.
   Result<void> claim_gpus() const;
   // Sets the limits of `wanted`, with the same devices, for it and its servers.
   Result<void> retune(mps::Daemon wanted);

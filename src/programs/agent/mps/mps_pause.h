@@ -20,7 +20,6 @@
 
 namespace tranche::agent {
 
-// In the folder of the daemons.
 inline constexpr const char* kMpsLock = ".driver.lock";
 // A daemon that does not end when asked is killed after 10 s.
 inline constexpr std::chrono::seconds kLongestMpsLetGo{20};

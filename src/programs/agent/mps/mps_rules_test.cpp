@@ -51,7 +51,6 @@ class RulesTest : public ::testing::Test {
       .daemon_log = [](const std::string&) {},
       .log = log_.log()};
   MpsRules rules_{tools_, [this](const NodeNotice& notice) { told_.push_back(notice); }};
-  // Every rule that a configuration can ask for.
   const MpsControlRules all_{.protocol = mps::protocols().back()->number(),
                              .sm_partitions = EqualChunks{}};
   const config::Config shared_ = offer::testing::mps({entry("gpu", 4)});

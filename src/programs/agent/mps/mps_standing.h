@@ -25,7 +25,6 @@ struct MpsStanding {
   bool operator==(const MpsStanding&) const = default;
 };
 
-// One for each resource that MPS should share.
 using MpsStandings = std::map<config::ResourceName, MpsStanding>;
 
 }  // namespace tranche::agent

@@ -32,7 +32,6 @@ class MpsSupervisor {
   // `tell` receives what people should know of the node.
   MpsSupervisor(const MpsTools& tools, Options options,
                 std::function<void(const NodeNotice&)> tell);
-  // Ends every daemon.
   ~MpsSupervisor();
   MpsSupervisor(const MpsSupervisor&) = delete;
   MpsSupervisor& operator=(const MpsSupervisor&) = delete;
@@ -46,7 +45,6 @@ class MpsSupervisor {
 
   // A process that may have been a daemon has ended: the next tick asks all daemons.
   void suspect(TimePoint now);
-  // Does what is due.
   void tick(TimePoint now);
   // When something is due; nullopt: never.
   std::optional<TimePoint> next_tick() const;

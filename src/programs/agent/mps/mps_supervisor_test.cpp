@@ -32,7 +32,6 @@ mps::Daemon daemon_of(const std::string& name, const std::string& uuid,
 class SupervisorTest : public ::testing::Test {
  protected:
   void follow(const mps::Plan& plan) { supervisor_->follow(plan, now_); }
-  // Time passes, and due work is done.
   void pass(milliseconds time) {
     now_ += time;
     supervisor_->tick(now_);
@@ -272,7 +271,6 @@ TEST_F(SupervisorTest, FollowsAChangeWithoutTouchingOthers) {
               ElementsAre("a: set_default_device_pinned_mem_limit 0 2048M", "a: get_server_list",
                           "a: set_device_pinned_mem_limit 17 0 2048M",
                           "a: set_device_pinned_mem_limit 4711 0 2048M"));
-  // A GPU changes daemons: it is freed before it is taken.
   follow({daemon_of("a", "GPU-b"), daemon_of("c", "GPU-a")});
   const auto calls = program_.take();
   EXPECT_THAT(std::vector(calls.begin(), calls.begin() + 2),

@@ -34,7 +34,6 @@ struct ConditionReport {
   bool operator==(const ConditionReport&) const = default;
 };
 
-// The state of the node's wanted configuration.
 struct ConfigReport {
   bool applied = false;
   std::string message;

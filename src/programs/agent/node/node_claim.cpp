@@ -35,7 +35,6 @@ Result<void> write_in_place(const std::filesystem::path& file, std::string_view 
   return {};
 }
 
-// Takes the locks when it is this agent's turn.
 class Claimant {
  public:
   Claimant(const NodeClaim& claim, bool take_over, const Clock& clock,
