@@ -1,5 +1,5 @@
 #pragma once
-// The nodes with the scheduler stand-in: where Pods go and what becomes of them. Main thread only.
+// The nodes with the scheduler stand-in: places Pods and follows their state. Main thread only.
 
 #include <cstddef>
 #include <memory>

@@ -24,8 +24,8 @@ class ConfigVolume {
   explicit ConfigVolume(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   const std::filesystem::path& folder() const { return folder_; }
-  // Writes the next revision; the change is visible when this returns. Keys that are gone lose
-  // their link.
+  // Writes the next revision; the change is visible when this returns. Removed keys lose their
+  // link.
   Result<void> update(const ConfigData& data);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 // One node of the demo: a simulated machine, a kubelet stand-in for it (in this process), the
 // ConfigMap volume, and a real `tranche agent` that knows of none of this. Everything it writes is
-// in its folder. Made running; the destructor ends the agent. Main thread only.
+// in its folder. Starts on construction; the destructor ends the agent. Main thread only.
 
 #include <filesystem>
 #include <map>
@@ -32,8 +32,8 @@ struct NodeSpec {
 
 class Node {
  public:
-  // `data`: the first revision of the ConfigMap. `folder` is made. Errors: what could not be
-  // written or started, with the log where there is one.
+  // `data`: the first revision of the ConfigMap. `folder` is created. Errors: what could not be
+  // written or started, with the log if there is one.
   static Result<std::unique_ptr<Node>> start(NodeSpec spec, const Programs& programs,
                                              const std::filesystem::path& folder,
                                              const ConfigData& data);

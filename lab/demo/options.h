@@ -17,7 +17,7 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
-// kInvalidArgument for anything else than its flags.
+// kInvalidArgument for anything except its flags.
 Result<Options> parse_options(std::span<const std::string_view> arguments);
 
 std::string_view help_text();

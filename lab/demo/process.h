@@ -42,8 +42,8 @@ class Process {
   std::optional<int> ended_;
 };
 
-// What a child process gets of our environment: enough to run, nothing that would change what it
-// does (NVIDIA's programs, and so the agent, read many variables).
+// The environment of a child process: enough to run, nothing that would change what it does
+// (NVIDIA's programs, and so the agent, read many variables).
 std::vector<std::string> clean_environment();
 
 }  // namespace tranche::demo

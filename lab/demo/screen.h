@@ -39,7 +39,7 @@ Surroundings read_surroundings(bool plain);
 class Screen {
  public:
   enum class Outcome { kDone, kTimeout, kInterrupted };
-  // Waits up to the time given for what is wanted; true when it is there.
+  // Waits for the condition up to the given time; true: it holds.
   using Poll = std::function<bool(std::chrono::milliseconds)>;
 
   // `pause`: before each step but the first, wait for Enter.

@@ -13,9 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A unix socket's path has at most 107 bytes, and the longest name that comes below,
-// "/tranche-demo-
-// XXXXXX/gpu-l20/kubelet/device-plugins/nvidia-gpu.sock", has 67.
+// A unix socket's path has at most 107 bytes, and the longest name below,
+// "/tranche-demo-XXXXXX/gpu-l20/kubelet/device-plugins/nvidia-gpu.sock", has 67.
 constexpr std::size_t kLongestParent = 40;
 
 }  // namespace

@@ -24,7 +24,7 @@ Result<std::filesystem::path> own_folder();
 // A folder of the demo's own, removed with all it holds at the end, unless keep() was called.
 class Workspace {
  public:
-  // Under $TMPDIR, or /tmp where that is too long for the sockets to come.
+  // Under $TMPDIR, or /tmp if that is too long for the sockets.
   static Result<Workspace> make();
   Workspace(Workspace&& other) noexcept;
   Workspace& operator=(Workspace&&) = delete;

@@ -1,10 +1,10 @@
 #pragma once
-// Admission of a pod as kubelet's device manager does it: container by container, init containers
+// Admission of a Pod as kubelet's device manager does it: container by container, init containers
 // first, whose devices the app containers take over; the plugin is asked which devices it prefers
 // and then for each container what it needs; every answer is stored before the container starts.
 //
-// One pod at a time, as kubelet; thread-safe. A pod that is rejected holds nothing afterwards and
-// is never tried again: its controller makes another.
+// One Pod at a time, as in kubelet; thread-safe. A rejected Pod holds nothing afterwards and is
+// never retried: its controller makes another.
 
 #include <functional>
 #include <map>
@@ -22,7 +22,7 @@ class Admission {
 
   Admission(DeviceTable& table, Save save);
 
-  // A pod that is known gets what it has, and no plugin is asked.
+  // A known Pod gets what it has, and no plugin is asked.
   PodStatus admit(const Pod& pod);
   // The container ended and starts again: the stored answer, after PreStartContainer if required.
   Result<ContainerHoldings> restart_container(const std::string& pod_uid,
@@ -37,7 +37,7 @@ class Admission {
   Result<void> allocate_container(const Pod& pod, const Container& container,
                                   const Reusable& reusable);
   Result<Ids> choose_devices(const std::string& resource, int count, const IdSet& reusable);
-  // Asks for PreStartContainer where the plugin wants it.
+  // Calls PreStartContainer if the plugin wants it.
   Result<void> before_start(const ContainerHoldings& holdings);
   PodStatus start(const std::string& pod_uid);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Kubelet's calls to a DRA driver, each one by itself: nobody takes note of them. Which claims a
-// Pod has and what its containers are handed, only a real kubelet knows (tests/cluster).
+// Kubelet's calls to a DRA driver, each on its own and without a record. Which claims a Pod has and
+// what its containers get, only a real kubelet knows (tests/cluster).
 
 #include <filesystem>
 #include <string>

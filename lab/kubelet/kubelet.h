@@ -1,15 +1,15 @@
 #pragma once
 // A stand-in for kubelet's device manager (1.36), for the demo and for tests: a small program that
 // speaks only gRPC to device plugins and knows nothing else of them. It is not kubelet: it starts
-// no containers and talks to no API server; "admit" tells what kubelet would have done.
+// no containers and talks to no API server; "admit" reports what kubelet would have done.
 //
-// What it does as kubelet does: at start it removes everything but folders and its checkpoint from
+// As in kubelet: at start it removes everything except folders and its checkpoint from
 // <root>/device-plugins (plugin sockets too), then serves kubelet.sock there and
 // <root>/pod-resources/kubelet.sock. Register dials the plugin at once and answers when the plugin
-// has told its options. When a plugin's stream ends its devices are unhealthy, and after a grace
-// time gone. Answers of Allocate are checkpointed and never asked for again; the checkpoint is also
-// written anew with each list of devices. Where it differs:
-// ids are chosen and sent in ascending order (kubelet: at random).
+// has reported its options. When a plugin's stream ends its devices are unhealthy, and removed
+// after a grace time. Answers of Allocate are checkpointed and never asked for again; the
+// checkpoint is also written with each list of devices. The difference: ids are chosen and sent in
+// ascending order (kubelet: at random).
 //
 // Thread-safe. Stop may come at any time and ends all calls to plugins; the destructor stops.
 
@@ -76,7 +76,7 @@ class Kubelet {
   Result<ContainerHoldings> restart_container(const std::string& pod_uid,
                                               const std::string& container);
 
-  // One call to the plugin of `resource`, with any ids, that nobody takes note of.
+  // One call to the plugin of `resource`, with any ids, without a record.
   Result<Answer> allocate_raw(const std::string& resource, const Ids& ids);
   Result<Ids> preferred_raw(const std::string& resource, const Ids& available,
                             const Ids& must_include, int count);

@@ -125,7 +125,7 @@ bool apply(Options& options, std::string_view name, const std::string& value) {
 
 int serve(const Options& options) {
   const auto socket = options.folder / options.endpoint;
-  // It listens before: between the removal and its own socket are microseconds, as in NVIDIA's.
+  // It listens first: between the removal and its own socket are microseconds, as in NVIDIA's.
   const auto early = options.folder / (options.endpoint + ".early");
   Plugin plugin(options.ids);
   auto server = tranche::lab::serve_unix(early, plugin);
@@ -140,7 +140,7 @@ int serve(const Options& options) {
   for (std::string line; std::getline(std::cin, line);) plugin.send_again();
   plugin.stop();
   tranche::lab::shut_down(**server);
-  std::filesystem::remove(socket);  // whoever's it is by now
+  std::filesystem::remove(socket);  // anybody's by now
   return registered.ok() ? 0 : 1;
 }
 

@@ -2,8 +2,8 @@
 // NVIDIA's does with real ones, and leaves the rest to runc. Called as `nvidia-ctk`, or with `hook`
 // as its first argument, it is a hook (hooks.h).
 //
-// It stands in for the one on real nodes, and is configured by nothing: where things are on a node
-// of the lab is said in driver.h.
+// It stands in for the one on real nodes, and has no configuration: driver.h has the places on a
+// node of the lab.
 
 #include <unistd.h>
 

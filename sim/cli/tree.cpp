@@ -189,8 +189,7 @@ class Tree {
                    kNotSimulated);
   }
 
-  // A copy of what was built under sim/, else `placeholder`: a file exists, as a CDI spec
-  // requires.
+  // A copy of what was built under sim/, else `placeholder`: the file must exist for a CDI spec.
   Result<void> install(const fs::path& path, const std::string& built,
                        std::string_view placeholder) {
     TRY(root_.make_directories(path.parent_path()));

@@ -34,8 +34,8 @@ CUresult elapsed(const char* function, float* milliseconds, CUevent from, CUeven
   });
 }
 
-// The wait for a recording of another process, in a stream that holds nothing else: the executor
-// looks at it again and again.
+// The wait for a recording of another process, in a separate stream: the executor checks it
+// repeatedly.
 OpPtr wait_aside(Call& call, const EventPtr& event) {
   const StreamPtr aside = make_default_stream(call.driver, call.context, false);
   aside->flags = CU_STREAM_NON_BLOCKING;

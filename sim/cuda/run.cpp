@@ -41,7 +41,7 @@ Op op_of(Driver& driver, const Device& device, const Moves& moves) {
 Op branch_of(Driver& driver, const ContextPtr& context, const ConditionalWork& work,
              std::uint64_t delay_ns);
 
-// A body, as ops that come one after the other.
+// A body, as consecutive ops.
 class Body {
  public:
   Body(Driver& driver, const ContextPtr& context)
@@ -58,7 +58,7 @@ class Body {
   void operator()(const ChildWork& child) { add(*child.graph); }
   void operator()(const ConditionalWork& work) { push(branch_of(driver_, context_, work, 0)); }
   template <class Other>
-  void operator()(const Other&) {}  // nothing else is in a body but empty nodes
+  void operator()(const Other&) {}  // otherwise a body has only empty nodes
 
   void push(Op op) {
     flush();

@@ -102,7 +102,7 @@ struct ConditionalWork {
   std::shared_ptr<Conditional> conditional;
   abi::CUgraphConditionalNodeType type = abi::CU_GRAPH_COND_TYPE_IF;
   std::vector<std::shared_ptr<Graph>> bodies;
-  std::shared_ptr<std::vector<abi::CUgraph>> told;  // their handles, where the program reads them
+  std::shared_ptr<std::vector<abi::CUgraph>> told;  // their handles, which the program reads there
 };
 struct EmptyWork {};
 

@@ -19,7 +19,7 @@ void forget_the_dead(const Simulation& sim, SharedEvent& event) {
   if (close_ranks(sim, event.sharers) == 0) event.serial.store(0, std::memory_order_release);
 }
 
-// Who died without a word is looked for when there is no room.
+// If there is no room, places of processes that died unnoticed are searched.
 std::optional<std::uint32_t> free_place(const Simulation& sim) {
   for (const bool looks : {false, true}) {
     for (std::uint32_t place = 0; place < kMaxSharedEvents; ++place) {

@@ -96,7 +96,7 @@ int give_up(std::string_view why) {
   return 1;
 }
 
-// Everything that can be wrong before there is a daemon.
+// All checks before there is a daemon.
 Result<void> read_settings(CommandLine& line, const State& state) {
   const auto release = static_cast<unsigned>(std::strtoul(state.driver_version, nullptr, 10));
   if (line.daemon.protocol == 3 && release < kDriverOfProtocol3) {

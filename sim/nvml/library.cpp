@@ -36,7 +36,7 @@ void open_seen(Session& session) {
   session.nodes = open_gpus(*session.sim, **slot, seen);
 }
 
-// Faults strike nvmlInit_v2 too, before there is a session.
+// Faults apply to nvmlInit_v2 too, before there is a session.
 nvmlReturn_t open_session(std::shared_ptr<const Session>& out) {
   auto sim = Simulation::open(options_from_environment());
   if (!sim) {

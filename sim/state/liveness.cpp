@@ -57,7 +57,7 @@ Result<int> open_lock_file(const std::string& state_path) {
     ::close(fd);
     return std::unexpected(errno_error(error, "stat " + path));
   }
-  // Containers of other users take part. Fails where someone else owns the file: he has done it.
+  // Containers of other users take part. Fails if another user owns the file, who has done it.
   std::ignore = ::fchmod(fd, 0666);
   opened[{info.st_dev, info.st_ino}] = fd;
   return fd;

@@ -71,8 +71,9 @@ class Book {
   // left to claims in any case, otherwise only if the device plugin's containers hold none of them.
   // Returns the resources left to claims; all others are the device plugin's again.
   std::set<std::string> leave_to_claims(const std::map<std::string, std::set<std::string>>& wanted);
-  // The offer that Allocate serves from now on. `enforced`: whether containers of the device plugin
-  // exclude its others from a device; claims always do. True: what the offer hands out has changed.
+  // The offer that Allocate serves from now on. `enforced`: whether what the device plugin's
+  // containers hold is withheld from its others; claims always are. True: what the offer hands out
+  // has changed.
   bool follow(const offer::Offer& offer, const gpu::Machine& machine, bool enforced);
   // Sets what these holdings' tenants keep of their devices (Holding::part). Until then, the part
   // is as granted.
@@ -85,6 +86,7 @@ class Book {
   Result<Changes> ask(HolderAnswers& kubelet, std::chrono::milliseconds age);
   // The changes from all calls of apply() since the last call of this.
   Changes take_changes();
+  // Enters what kubelet's checkpoint names and the book lacks.
   void learn(const std::vector<cluster::HeldDevices>& remembered);
   // Whether kubelet has yet to name some of it.
   bool has_unnamed() const;
