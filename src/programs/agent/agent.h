@@ -64,7 +64,7 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
 
   // Runs until SIGTERM, SIGINT or SIGQUIT. SIGHUP re-reads everything and registers every resource
-  // anew. `signals`: a descriptor from open_signals(). Errors, all before anything is advertised:
+  // again. `signals`: a descriptor from open_signals(). Errors, all before anything is advertised:
   // the driver cannot be started and failOnInitError is set, or a required IMEX channel is missing.
   Result<void> run(int signals);
 

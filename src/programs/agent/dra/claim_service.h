@@ -68,7 +68,7 @@ class ClaimService {
     std::function<std::optional<cluster::Pod>(const std::string& uid,
                                               std::chrono::steady_clock::time_point end)>
         pod;
-    std::function<void()> look_again;  // has the agent make an offer anew; from any thread
+    std::function<void()> look_again;  // has the agent make a new offer; from any thread
     const Clock& clock;
     const Log& log;
   };

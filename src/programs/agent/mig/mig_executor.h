@@ -51,7 +51,7 @@ class MigExecutor {
     // Writes progress() on the Node, the journal's second place. True: written.
     std::function<bool(const std::stop_token&)> publish;
     std::function<void()> read_hardware;  // has the agent read the hardware at once
-    std::function<void()> look_again;     // has the agent make an offer anew
+    std::function<void()> look_again;     // has the agent make a new offer
     const Clock& clock;
     const Log& log;
   };

@@ -36,8 +36,8 @@ class MigHolders {
     std::function<std::vector<cluster::ObjectKey>(const cluster::ObjectKey& claim)> users_of_claim;
     // The Pods of this node; nullopt: not known yet. Empty: they cannot be known.
     std::function<std::optional<std::vector<cluster::Pod>>()> pods;
-    std::function<void()> look_again;        // has the agent make an offer anew
-    std::function<void()> renew_checkpoint;  // has kubelet write its checkpoint anew
+    std::function<void()> look_again;        // has the agent make a new offer
+    std::function<void()> renew_checkpoint;  // has kubelet write its checkpoint
   };
   explicit MigHolders(Ports ports) : ports_(std::move(ports)) {}
 

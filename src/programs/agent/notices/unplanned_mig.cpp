@@ -10,7 +10,7 @@ Result<void> UnplannedMig::follow(const Round& round) {
   machine_ = round.state.machine;
   strategy_ = round.state.config.flags.mig_strategy;
   for_claims_ = round.state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra;
-  next_ = TimePoint::min();  // tell at the next tick
+  next_ = TimePoint::min();  // report at the next tick
   return {};
 }
 
