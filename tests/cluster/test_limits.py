@@ -130,6 +130,13 @@ def test_what_goes_past_the_limiter_is_told_and_then_evicted(lab):
             assert "has not registered with the limiter" in note
             note = wait_event(lab, "Pod", "thief", "DeviceNotGranted")
             assert note.startswith("container main: process ")
+
+            def holders() -> set[tuple[str, str]]:
+                status = lab.get("gpunode", "l20").get("status", {})
+                return {(one["wire"], one.get("pod", "")) for one in status.get("holdings", [])}
+
+            lab.wait(lambda: ("none", "thief") in holders(), "the GPUNode shows who has no grant")
+            assert {("device-plugin", "neighbour"), ("device-plugin", "rogue")} <= holders()
             assert "Pod default/" in wait_event(lab, "Node", "l20", "UnregisteredProcess")
             assert not events(lab, "Pod", "neighbour").keys() & {"UnregisteredProcess", "DeviceNotGranted"}
             annotations = lab.get("node", "l20")["metadata"].get("annotations", {})

@@ -146,7 +146,7 @@ TEST(NvmlDriver, LettingGoEndsTheSessionUntilItIsTakenBack) {
   ASSERT_TRUE(before.has_value());
   ASSERT_TRUE(events.subscribe(*before).has_value());
   const std::weak_ptr<Session> old = connection->current();
-  auto pause = connection->let_go();
+  auto pause = connection->release_driver();
   ASSERT_TRUE(pause.has_value());
   EXPECT_TRUE(old.expired());
   std::atomic<bool> read = false;
@@ -203,7 +203,7 @@ TEST(NvmlDriver, ACallThatHangsCannotBeLetGoOf) {
   sim.hang("nvmlDeviceGetName");
   sim.hang("nvmlDeviceGetMigMode");
   EXPECT_TRUE(reader.read().has_value());  // the GPU is unknown now, and a thread is stuck
-  const auto pause = connection->let_go();
+  const auto pause = connection->release_driver();
   ASSERT_FALSE(pause.has_value());
   EXPECT_EQ(pause.error().code, Code::kTimeout);
   sim.heal();

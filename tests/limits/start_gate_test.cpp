@@ -155,7 +155,7 @@ TEST_F(StartGateTest, AnImagesPreloadFileIsAFindingWhileItsContainerLives) {
   hook.say(encode(notice(false, "libfoo.so")));
   EXPECT_TRUE(answer_to(hook).may_start);
   EXPECT_THAT(arbiter->status().findings, IsEmpty()) << "kubelet does not tell of it yet";
-  clock.advance(StartGate::kUntold);
+  clock.advance(StartGate::kUnreported);
   arbiter->round(0ms);
   ASSERT_THAT(arbiter->status().findings, SizeIs(1));
   const auto finding = arbiter->status().findings[0];
@@ -191,7 +191,7 @@ TEST_F(StartGateTest, OneOfAContainerThatEndedAtOnceIsToldAllTheSame) {
   EXPECT_TRUE(answer_to(hook).may_start);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  clock.advance(StartGate::kUntold);
+  clock.advance(StartGate::kUnreported);
   arbiter->round(0ms);
   EXPECT_THAT(arbiter->status().findings, SizeIs(1));
   clock.advance(StartGate::kStays);

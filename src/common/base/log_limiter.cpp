@@ -8,7 +8,7 @@ void LogLimiter::warn(std::string_view kind, std::string_view text) {
   tell();
   const auto known = kinds_.find(kind);
   if (known != kinds_.end()) {
-    ++known->second.untold;
+    ++known->second.suppressed;
     known->second.last = text;
     return;
   }
@@ -22,11 +22,11 @@ void LogLimiter::tell() {
     Kind& kind = entry->second;
     if (now - kind.told < kEach) {
       ++entry;
-    } else if (kind.untold == 0) {
+    } else if (kind.suppressed == 0) {
       entry = kinds_.erase(entry);
     } else {
       const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - kind.told);
-      log_.warn(fmt::format("{} ({} times in {} s)", kind.last, kind.untold, seconds.count()));
+      log_.warn(fmt::format("{} ({} times in {} s)", kind.last, kind.suppressed, seconds.count()));
       kind = {.told = now};
       ++entry;
     }

@@ -31,7 +31,7 @@ class LogLimiter {
  private:
   struct Kind {
     std::chrono::steady_clock::time_point told;
-    std::uint64_t untold = 0;
+    std::uint64_t suppressed = 0;
     std::string last{};
   };
 

@@ -28,7 +28,7 @@ namespace tranche::process {
 // The file's name, in the tenants' folder that the agent and the arbiter share.
 inline constexpr const char* kDriverLock = "driver.lock";
 // A user that has not released it by then never will. NVML's own deadline is 5 s.
-inline constexpr std::chrono::seconds kLongestLetGo{10};
+inline constexpr std::chrono::seconds kLongestRelease{10};
 
 // A program that keeps the driver open.
 class DriverUser {

@@ -10,7 +10,7 @@
 #include "interpose/memory.h"
 #include "interpose/pools.h"
 #include "interpose/tenants.h"
-#include "interpose/untold.h"
+#include "interpose/unreported.h"
 
 namespace tranche::interpose {
 
@@ -22,7 +22,7 @@ void begin_anew() {
   forget_memory();
   forget_arrays();
   forget_graphs();
-  forget_untold();
+  forget_unreported();
   forget_tenants();
 }
 

@@ -7,13 +7,13 @@
 #include "interpose/first_context.h"
 #include "interpose/gate.h"
 #include "interpose/helper.h"
-#include "interpose/let_go.h"
 #include "interpose/memory.h"
 #include "interpose/pending_frees.h"
 #include "interpose/pools.h"
+#include "interpose/released.h"
 #include "interpose/report.h"
 #include "interpose/tenants.h"
-#include "interpose/untold.h"
+#include "interpose/unreported.h"
 
 using namespace tranche::interpose;
 
@@ -38,7 +38,7 @@ void look_after_tenants() {
     const Part& part = part_numbered(i);
     if (part.rule == Part::Rule::kTenant) look_after_waiters(part);
   }
-  if (settle_let_go()) tell_of_memory();
+  if (settle_released()) tell_of_memory();
 }
 
 // A process begins to use a device with its first context; one that only looks at devices does not

@@ -1,6 +1,6 @@
 #include "interpose/first_context.h"
 
-#include "interpose/let_go.h"
+#include "interpose/released.h"
 
 namespace tranche::interpose {
 
@@ -27,7 +27,7 @@ FirstContext::FirstContext(const Part* part) {
   guess_ = guess_for(part->policy());
   const std::uint64_t limit = part->policy().memory_limit.load(std::memory_order_relaxed);
   const std::uint64_t held = guess_ != 0 ? part->ledger().held(part->device) : 0;
-  if (wire::add(held, guess_) > limit) wait_for_let_go(*part, guess_);
+  if (wire::add(held, guess_) > limit) wait_for_released(*part, guess_);
 }
 
 void FirstContext::charge() {
@@ -37,7 +37,7 @@ void FirstContext::charge() {
 }
 
 void FirstContext::made() {
-  if (is_charged_) give_back_once_told(*part_, guess_);
+  if (is_charged_) give_back_once_reported(*part_, guess_);
   is_charged_ = false;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 // A process's first context on a device. Its memory cannot be measured like that of later ones
-// (untold.h), because free memory can only be queried in a context. Until NVML has reported it, a
-// guess in the process's slot stands in for it, so that siblings which start at the same moment see
-// it. A process that finds no room meanwhile waits for NVML (let_go.h), and is refused only because
-// of reported values: a guess refuses nobody.
+// (unreported.h), because free memory can only be queried in a context. Until NVML has reported it,
+// a guess in the process's slot stands in for it, so that siblings which start at the same moment
+// see it. A process that finds no room meanwhile waits for NVML (released.h), and is refused only
+// because of reported values: a guess refuses nobody.
 
 #include <cstdint>
 

@@ -45,12 +45,12 @@ std::atomic<int> open_count;
 // Our calls must not break a capture of the program. Only the driver knows whether one is active
 // (it may end by an error, in another stream or with its stream), so this is used around all of
 // them.
-class Aside {
+class RelaxedCapture {
  public:
-  Aside() { change(); }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-  ~Aside() { change(); }
+  RelaxedCapture() { change(); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+  ~RelaxedCapture() { change(); }
   // Switches between the program's mode and ours.
   void change() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
 
@@ -60,12 +60,13 @@ class Aside {
 
 // A waiting thread has the program's own state: a signal handler may leave by siglongjmp, and then
 // none of our code restores it.
-void queue_for_turn(const Part& part, std::uint64_t ns, Aside& aside, Uncancelled& uncancelled) {
-  aside.change();
+void queue_for_turn(const Part& part, std::uint64_t ns, RelaxedCapture& capture,
+                    Uncancelled& uncancelled) {
+  capture.change();
   uncancelled.pause();
   wait_for_turn(part, ns, harvest);
   uncancelled.go_on();
-  aside.change();
+  capture.change();
 }
 
 bool is_capturing(Stream stream, bool twin) {
@@ -216,11 +217,11 @@ namespace {
 
 // More contexts are active than there are places: waits like the others, and counts with its
 // expected time.
-void pass_unmeasured(const void* what, Aside& aside, Uncancelled& uncancelled) {
+void pass_unmeasured(const void* what, RelaxedCapture& capture, Uncancelled& uncancelled) {
   const Part* part = current_part();
   if (part == nullptr || part->rule != Part::Rule::kTenant) return;
   const std::uint64_t expected = tranche_estimates.of(what);
-  if (!take_turn(*part, expected)) queue_for_turn(*part, expected, aside, uncancelled);
+  if (!take_turn(*part, expected)) queue_for_turn(*part, expected, capture, uncancelled);
   report_unmeasured(*part, expected);
 }
 
@@ -240,7 +241,7 @@ Passage pass_slowly(Stream stream, bool twin, const void* what) {
   const Context current = current_context();
   if (current == nullptr || is_capturing(stream, twin)) return {};
   const std::uintptr_t key = stream_key(stream, twin, current);
-  Aside aside;
+  RelaxedCapture capture;
   const Part* part = nullptr;
   {
     const Guard guard(lock);
@@ -251,12 +252,12 @@ Passage pass_slowly(Stream stream, bool twin, const void* what) {
     }
   }
   if (part == nullptr) {
-    pass_unmeasured(what, aside, uncancelled);
+    pass_unmeasured(what, capture, uncancelled);
     return {};
   }
   const std::uint64_t first = tranche_estimates.of(what);
   // Without the lock: meanwhile other threads launch, and finished work is reported.
-  if (!take_turn(*part, first)) queue_for_turn(*part, first, aside, uncancelled);
+  if (!take_turn(*part, first)) queue_for_turn(*part, first, capture, uncancelled);
   const Guard guard(lock);
   // Another thread may have opened one in the stream; or it has lost its place.
   Queue* queue = queue_for(key, stream, twin, current);
@@ -278,7 +279,7 @@ Passage pass_slowly(Stream stream, bool twin, const void* what) {
 void launched(const Passage& passage, bool is_done) {
   if (passage.batch == nullptr) return;
   const Uncancelled uncancelled;
-  const Aside aside;
+  const RelaxedCapture capture;
   const Guard guard(lock);
   Queue& queue = queue_of(*passage.batch);
   // The context or stream may be gone, and the place another's.
@@ -293,7 +294,7 @@ void launched(const Passage& passage, bool is_done) {
 void close_batches_of(Stream stream, bool twin) {
   if (open_count.load(std::memory_order_relaxed) == 0) return;
   const Uncancelled uncancelled;
-  const Aside aside;
+  const RelaxedCapture capture;
   const Context current = current_context();
   const Guard guard(lock);
   if (Queue* queue = find_queue(stream_key(stream, twin, current))) close(*queue);
@@ -302,7 +303,7 @@ void close_batches_of(Stream stream, bool twin) {
 void close_all_batches() {
   if (open_count.load(std::memory_order_relaxed) == 0) return;
   const Uncancelled uncancelled;
-  const Aside aside;
+  const RelaxedCapture capture;
   const Guard guard(lock);
   CurrentContext scope;
   for (Queue* queue = at_work.first; queue != nullptr; queue = queue->next_at_work) {
@@ -315,7 +316,7 @@ void close_all_batches() {
 void forget_stream(Stream stream) {
   if (!tranche_is_gated.load(std::memory_order_relaxed)) return;
   const Uncancelled uncancelled;
-  const Aside aside;
+  const RelaxedCapture capture;
   const Guard guard(lock);
   Queue* queue = find_queue(reinterpret_cast<std::uintptr_t>(stream));
   if (queue == nullptr) return;
@@ -344,7 +345,7 @@ void ContextChange::ended(Context context) {
 void harvest() {
   const Undisturbed undisturbed;  // waiting threads do this all the time
   if (!lock.try_lock()) return;
-  const Aside aside;
+  const RelaxedCapture capture;
   harvest_locked();
   lock.unlock();
 }

@@ -7,7 +7,7 @@
 #include "interpose/gate.h"
 #include "interpose/memory.h"
 #include "interpose/pools.h"
-#include "interpose/untold.h"
+#include "interpose/unreported.h"
 
 using namespace tranche::interpose;
 

@@ -3,9 +3,9 @@
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
 #include "interpose/exports.h"
-#include "interpose/let_go.h"
 #include "interpose/pending_frees.h"
 #include "interpose/pools.h"
+#include "interpose/released.h"
 
 using namespace tranche::interpose;
 
@@ -32,12 +32,13 @@ Blocks<Physical> physicals;
 Blocks<Mapping> mappings;
 
 // Drops the record once nothing refers to it.
-void let_go(std::uint64_t handle) {
+void release(std::uint64_t handle) {
   Physical gone;
   const bool is_unused =
       physicals.with(handle, [](Physical& p) { return p.handles == 0 && p.mappings == 0; });
   if (!is_unused || !physicals.take(handle, gone)) return;
-  (gone.is_held_elsewhere ? give_back_once_told : give_back)(gone.held.part(), gone.held.bytes());
+  (gone.is_held_elsewhere ? give_back_once_reported : give_back)(gone.held.part(),
+                                                                 gone.held.bytes());
 }
 
 // The part that is charged for memory created by another process, or released earlier by this one;
@@ -62,7 +63,7 @@ const Part* part_of_import(std::uint64_t handle) {
 }
 
 // Imported memory is mapped. It belongs to its creator or, if that released it, to this process
-// from now on, as NVML will report. Until then it is charged, marked as released (let_go.h): a
+// from now on, as NVML will report. Until then it is charged, marked as released (released.h): a
 // process that finds no room waits for NVML, and the true value decides.
 int map_import(CUdeviceptr address, size_t bytes, std::uint64_t handle, const Part& part,
                int status) {
@@ -74,7 +75,7 @@ int map_import(CUdeviceptr address, size_t bytes, std::uint64_t handle, const Pa
   if (physicals.put(handle, {{part, 0, nullptr}, 1, 1, false})) {
     mappings.put(address, {handle, bytes});
   }
-  give_back_once_told(part, bytes);
+  give_back_once_reported(part, bytes);
   return status;
 }
 
@@ -218,7 +219,7 @@ bool take(const Part& part, std::uint64_t bytes) {
   settle_frees();
   settle_pools();
   if (ledger.has_room(part.device, bytes) && ledger.charge(part.device, bytes)) return true;
-  return wait_for_let_go(part, bytes) && ledger.charge(part.device, bytes);
+  return wait_for_released(part, bytes) && ledger.charge(part.device, bytes);
 }
 
 const Part* part_to_charge(int device) {
@@ -253,7 +254,7 @@ void forget_memory() {
   physicals.reset();
   mappings.reset();
   forget_frees();
-  forget_let_go();
+  forget_released();
 }
 
 }  // namespace tranche::interpose
@@ -392,7 +393,7 @@ int cuMemRelease(std::uint64_t handle) {
   if (status != kSuccess) {
     physicals.with(handle, [](Physical& p) { return ++p.handles != 0; });
   } else {
-    let_go(handle);
+    release(handle);
   }
   return status;
 }
@@ -430,7 +431,7 @@ int cuMemUnmap(CUdeviceptr address, size_t bytes) {
     Mapping mapping;
     if (!mappings.take(at, mapping) || mapping.bytes == 0) break;
     physicals.with(mapping.handle, [](Physical& p) { return p.mappings-- != 0; });
-    let_go(mapping.handle);
+    release(mapping.handle);
     at += mapping.bytes;
   }
   return status;

@@ -61,7 +61,7 @@ inline void end_of(Blocks<Held>& blocks, Context context) {
 }
 
 // Physical memory whose holder is not seen here: it may outlive its handles and mappings
-// (let_go.h).
+// (released.h).
 void note_held_elsewhere(std::uint64_t handle);
 
 // The context has ended, and its memory with it: releases their charges.

@@ -97,8 +97,8 @@ std::uint64_t used_by_own(void* device, const View& view) {
     for (unsigned i = before; i < before + count && i < kMostProcesses; ++i) {
       const ProcessV2 one = processes[i];
       if (is_among(processes, before, one.pid) || !is_own(view, one.pid)) continue;
-      constexpr auto kUntold = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
-      if (one.used != kUntold) sum = wire::add(sum, one.used);
+      constexpr auto kUnreported = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
+      if (one.used != kUnreported) sum = wire::add(sum, one.used);
       processes[kept++] = one;
     }
   }
@@ -129,11 +129,11 @@ void show(void* device, const View& view, Info& info) {
 template <class Info>
 int tell_memory(void* device, Info* info, int (*ask)(void*, void*), bool is_known_form) {
   const int status = ask(device, info);
-  const bool is_untold = does_not_tell(status) && info != nullptr && is_known_form;
-  if (status != kNvmlSuccess && !is_untold) return status;
+  const bool is_unreported = does_not_tell(status) && info != nullptr && is_known_form;
+  if (status != kNvmlSuccess && !is_unreported) return status;
   const View view = view_of_handle(device);
   if (!view.is_part || view.memory == wire::kNoLimit) return status;
-  if (is_untold) info->total = view.memory;
+  if (is_unreported) info->total = view.memory;
   show(device, view, *info);
   return kNvmlSuccess;
 }

@@ -32,7 +32,7 @@ class Folder {
   OpenFile file_{};
 };
 
-enum class Answer { kYes, kNo, kUntold };
+enum class Answer { kYes, kNo, kUnreported };
 
 // "mnt:[4026531841]", as the kernel names a namespace.
 Answer is_in_our_mounts(unsigned pid) {
@@ -42,8 +42,8 @@ Answer is_in_our_mounts(unsigned pid) {
   snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
   const auto our_length = readlink("/proc/self/ns/mnt", ours, sizeof(ours));
   const auto its_length = readlink(path, its, sizeof(its));
-  if (its_length < 0) return errno == EACCES || errno == EPERM ? Answer::kUntold : Answer::kNo;
-  if (our_length < 0) return Answer::kUntold;
+  if (its_length < 0) return errno == EACCES || errno == EPERM ? Answer::kUnreported : Answer::kNo;
+  if (our_length < 0) return Answer::kUnreported;
   const bool is_same =
       our_length == its_length && memcmp(ours, its, static_cast<size_t>(its_length)) == 0;
   return is_same ? Answer::kYes : Answer::kNo;
@@ -105,7 +105,7 @@ bool is_of_this_container(unsigned pid, const char* folder) {
       return true;
     case Answer::kNo:
       return has_our_folder(pid, folder);
-    case Answer::kUntold:
+    case Answer::kUnreported:
       break;
   }
   return is_in_our_groups(pid);

@@ -37,7 +37,7 @@ class Relaxed {
 };
 
 // Counted down last: who sees that nothing is pending finds all of it released.
-void let_go(const Entry& entry) {
+void release(const Entry& entry) {
   if (entry.free.held.is_any()) give_back(entry.free.held.part(), entry.free.held.bytes());
   count.fetch_sub(1, std::memory_order_release);
 }
@@ -95,7 +95,7 @@ void settle_frees() {
   const UncancelledGuard guard(asking);
   const Relaxed relaxed;
   entries.take_all(is_reached, [&](std::uint64_t, const Entry& entry) {
-    let_go(entry);
+    release(entry);
     driver.cuEventDestroy_v2(entry.event);
   });
 }
@@ -121,7 +121,7 @@ void end_frees_of(Context context) {
         return entry.context == context || entry.free.held.context() == context;
       },
       [&](std::uint64_t, const Entry& entry) {
-        let_go(entry);
+        release(entry);
         if (entry.context != context) driver.cuEventDestroy_v2(entry.event);
       });
 }

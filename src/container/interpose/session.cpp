@@ -128,7 +128,7 @@ wire::UsageFile* same_pages(wire::UsageFile* pages) {
 // The constant content of a slot for the life of its process.
 struct Sums {
   std::uint64_t charged[wire::kMaxDevices];
-  std::uint32_t let_go[wire::kMaxDevices];
+  std::uint32_t released[wire::kMaxDevices];
   std::uint64_t unfinished_ns[wire::kMaxDevices];  // an arbiter may already know what has ended
 };
 
@@ -139,14 +139,14 @@ void add(const wire::Slot& from, Sums& told, wire::UsageFile& file, unsigned num
   for (unsigned i = 0; i < wire::kMaxDevices; ++i) {
     const auto charged = from.charged[i].load();
     const auto open_ns = from.work[i].asked_ns.load() - from.work[i].ended_ns.load();
-    const auto let_go = from.work[i].let_go.load();
+    const auto released = from.work[i].released.load();
     to.charged[i].fetch_add(charged - told.charged[i]);
-    to.work[i].let_go.fetch_add(let_go - told.let_go[i]);
+    to.work[i].released.fetch_add(released - told.released[i]);
     file.spent_ns[i].fetch_add(open_ns - told.unfinished_ns[i]);
     to.work[i].asked_ns.fetch_add(open_ns - told.unfinished_ns[i]);
     told.charged[i] = charged;
     told.unfinished_ns[i] = open_ns;
-    told.let_go[i] = let_go;
+    told.released[i] = released;
   }
 }
 

@@ -1,7 +1,7 @@
 // Holders of physical memory other than handles and mappings: descriptors and their importers,
 // tiles of sparse arrays, multicast objects, logical endpoints. The memory is marked before the
 // driver is called, because another thread may release it as soon as it is held. If the driver
-// refuses, the mark costs no more than a wait for NVML (let_go.h).
+// refuses, the mark costs no more than a wait for NVML (released.h).
 
 #include "interpose/driver.h"
 #include "interpose/exports.h"

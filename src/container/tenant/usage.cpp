@@ -38,7 +38,7 @@ void make_empty(wire::Slot& slot) {
       *word = 0;
     }
     work.waiting = 0;
-    work.let_go = 0;
+    work.released = 0;
   }
   for (wire::Word* word : {&slot.written, &slot.longest_ns, &slot.refused}) *word = 0;
   slot.pid = 0;
@@ -289,8 +289,8 @@ std::vector<std::uint64_t> Usage::kept(unsigned slot) const {
   std::vector<std::uint64_t> kept;
   for (unsigned i = 0; i < devices_; ++i) {
     const std::uint64_t word = from.charged[i];
-    const std::uint64_t let_go = wire::let_go_bytes(from.work[i].let_go);
-    kept.push_back(beyond(wire::bytes_of(word), wire::is_forged(word) ? 0 : let_go));
+    const std::uint64_t released = wire::released_bytes(from.work[i].released);
+    kept.push_back(beyond(wire::bytes_of(word), wire::is_forged(word) ? 0 : released));
   }
   return kept;
 }

@@ -75,17 +75,17 @@ TEST_F(UsageTest, WhatAProcessLetGoOfIsChargedAndNotKept) {
   Usage usage = open();
   wire::Slot& slot = map(usage).slot[0];
   ASSERT_EQ(usage.take(kOne), 0U);
-  slot.charged[0] = 5 * wire::kLetGoUnit;
-  slot.work[0].let_go = 2;
-  EXPECT_EQ(usage.charged(0), 5 * wire::kLetGoUnit);
-  EXPECT_EQ(usage.kept(0)[0], 3 * wire::kLetGoUnit);
-  slot.work[0].let_go = ~std::uint32_t{0};
+  slot.charged[0] = 5 * wire::kReleasedUnit;
+  slot.work[0].released = 2;
+  EXPECT_EQ(usage.charged(0), 5 * wire::kReleasedUnit);
+  EXPECT_EQ(usage.kept(0)[0], 3 * wire::kReleasedUnit);
+  slot.work[0].released = ~std::uint32_t{0};
   EXPECT_EQ(usage.kept(0)[0], 0U) << "more than there is";
   slot.charged[0] = wire::kMostCharged + 1;
   EXPECT_EQ(usage.kept(0)[0], wire::kMostCharged + 1) << "forged: the arbiter is to see it";
   usage.release(kOne);
   ASSERT_EQ(usage.take(kTwo), 0U);
-  EXPECT_EQ(map(usage).slot[0].work[0].let_go, 0U);
+  EXPECT_EQ(map(usage).slot[0].work[0].released, 0U);
 }
 
 TEST_F(UsageTest, AProcessMovesToAFreeSlot) {

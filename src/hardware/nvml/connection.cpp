@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kKey = "nvml";
 // How long a new session waits for the old one's owners. Longer than Options::event_slice, for
 // which a thread may stay in NVML.
-constexpr std::chrono::milliseconds kLetGo{2000};
+constexpr std::chrono::milliseconds kRelease{2000};
 
 Error hang(const DeadlinePool::Outcome& outcome, std::chrono::milliseconds deadline) {
   return {.code = Code::kTimeout,
@@ -141,7 +141,7 @@ Result<std::shared_ptr<Session>> Connection::open_session() {
   const auto outcome =
       pool_.run({.key = kKey,
                  .work = [opened, count = count_, root = options_.driver_root,
-                          wait = std::min(kLetGo, options_.deadline / 2)](Progress& progress) {
+                          wait = std::min(kRelease, options_.deadline / 2)](Progress& progress) {
                    wait_for_others(*count, wait, progress);
                    progress.enter("dlopen");
                    auto library = Library::load(root);
@@ -172,7 +172,7 @@ void Connection::restart() {
              }});
 }
 
-Result<std::shared_ptr<void>> Connection::let_go(Meanwhile meanwhile) {
+Result<std::shared_ptr<void>> Connection::release_driver(Meanwhile meanwhile) {
   const int refusing = meanwhile == Meanwhile::kRefuse ? 1 : 0;
   {
     std::unique_lock lock(pauses_->mutex);

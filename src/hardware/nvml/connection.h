@@ -87,7 +87,7 @@ class Connection {
   ~Connection();
 
   // The current session, or a new one. kUnavailable: no library or no driver; kTimeout: NVML hangs.
-  // While let_go() is in effect, waits up to kLongestPause, or is refused (kUnavailable).
+  // While release_driver() is in effect, waits up to kLongestPause, or is refused (kUnavailable).
   Result<std::shared_ptr<Session>> session();
   // The current session; null if there is none. Does not call NVML.
   std::shared_ptr<Session> current() const;
@@ -100,7 +100,7 @@ class Connection {
   // no GPU open, as a reset requires. No session starts until the result is released. kTimeout: an
   // owner keeps the session, because a call hangs.
   enum class Meanwhile { kWait, kRefuse };  // what session() does meanwhile
-  Result<std::shared_ptr<void>> let_go(Meanwhile meanwhile = Meanwhile::kWait);
+  Result<std::shared_ptr<void>> release_driver(Meanwhile meanwhile = Meanwhile::kWait);
   static constexpr std::chrono::seconds kLongestPause{60};
 
   DeadlinePool& pool() { return pool_; }
@@ -119,11 +119,11 @@ class Connection {
   std::shared_ptr<Session> session_;
   std::vector<std::string> announced_;  // missing functions already logged
 
-  // Shared with what let_go() returns, which may outlive the connection.
+  // Shared with what release_driver() returns, which may outlive the connection.
   struct Pauses {
     std::mutex mutex;
     std::condition_variable changed;
-    int held = 0;      // by let_go()
+    int held = 0;      // by release_driver()
     int refusing = 0;  // of these: kRefuse
     int opening = 0;   // sessions about to start
   };

@@ -1,6 +1,6 @@
 #pragma once
 // A gpu::GpuReset that makes this process release NVML meanwhile. Hardware readers wait until the
-// reset is done (Connection::let_go).
+// reset is done (Connection::release_driver).
 
 #include <memory>
 #include <utility>
@@ -18,7 +18,7 @@ class QuietReset final : public gpu::GpuReset {
 
   // Also kTimeout if NVML hangs in this process.
   Result<void> reset(const gpu::PciAddress& gpu) override {
-    ASSIGN_OR_RETURN(const auto pause, connection_->let_go());
+    ASSIGN_OR_RETURN(const auto pause, connection_->release_driver());
     return reset_.reset(gpu);
   }
 

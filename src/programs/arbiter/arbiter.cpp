@@ -144,7 +144,7 @@ bool Arbiter::is_false(const std::string& id, unsigned index) const {
 void Arbiter::scan() {
   files_.scan(
       {[this](const std::string& id, TenantLimits limits) { return serve(id, std::move(limits)); },
-       [this](const std::string& id) { let_go(id); },
+       [this](const std::string& id) { release(id); },
        [this](const std::set<std::string>& there) {
          tenant::Usage::remove_others(options_.state_dir, there);
        }});
@@ -194,13 +194,13 @@ void Arbiter::place(Tenant& tenant) {
   next_step_ = now();  // a step must fill in its policy page
 }
 
-void Arbiter::let_go(const std::string& id) {
+void Arbiter::release(const std::string& id) {
   const auto entry = tenants_.find(id);
   for (const auto& device : entry->second.session->limits().devices) {
     devices_.at(device.uuid).remove(entry->second.id);
   }
   std::erase_if(devices_, [](const auto& device) { return device.second.empty(); });
-  if (reconciler_ != nullptr) reconciler_->let_go(id);
+  if (reconciler_ != nullptr) reconciler_->forget(id);
   entry->second.session->retire();
   tenants_.erase(entry);
   put_in_order();

@@ -115,7 +115,7 @@ class Arbiter {
   void scan();
   Result<void> serve(const std::string& id, limit::TenantLimits limits);
   Result<void> admit(const std::string& id, limit::TenantLimits limits);
-  void let_go(const std::string& id);
+  void release(const std::string& id);
   void place(Tenant& tenant);
   void put_in_order();
   Reconciler::Books books();

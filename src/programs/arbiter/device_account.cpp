@@ -64,7 +64,7 @@ bool DeviceAccount::book_registered(const gpu::DeviceProcess& process) {
   tenant.held.push_back(held);
   tenant.busy += process.busy;
   tenant.registered.push_back(&process);
-  if (!process.memory) tenant.untold = true;
+  if (!process.memory) tenant.unreported = true;
   if (is_forged) tenant.forgers.push_back(&process);
   return true;
 }
@@ -89,7 +89,7 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
     if (!tenants.contains(id) && !folder.is_mounted(facts, id)) continue;
     booked[i].held.push_back({.counted = process.memory.value_or(Bytes{}).value});
     booked[i].busy += process.busy;
-    if (!process.memory) booked[i].untold = true;
+    if (!process.memory) booked[i].unreported = true;
     if (on_stray) on_stray(session, {process.pid, facts.start_time});
     if (session.limits().enforcement == Enforcement::kOff) return;
     finding.tenant = id;

@@ -40,8 +40,8 @@ struct DeviceAccount {
   // The processes that were booked with one tenant.
   struct Booked {
     std::vector<limit::Held> held{};
-    bool untold = false;  // NVML does not report the memory of at least one process
-    limit::Ns busy{0};    // GPU time that NVML sampled
+    bool unreported = false;  // NVML does not report the memory of at least one process
+    limit::Ns busy{0};        // GPU time that NVML sampled
     std::vector<const gpu::DeviceProcess*> forgers{};  // their slots contain impossible values
     std::vector<const gpu::DeviceProcess*> registered{};
 

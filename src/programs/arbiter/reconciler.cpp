@@ -182,11 +182,11 @@ void Reconciler::take_devices(const ProcessScan& scan,
     add_findings(account, scan);
     settle(account);
   }
-  let_go_of_unlisted(sessions, devices);
+  release_unlisted(sessions, devices);
 }
 
-void Reconciler::let_go_of_unlisted(const Sessions& sessions,
-                                    const std::vector<gpu::DeviceProcesses>& devices) {
+void Reconciler::release_unlisted(const Sessions& sessions,
+                                  const std::vector<gpu::DeviceProcesses>& devices) {
   std::set<std::string> read;
   std::set<pid_t> there;
   for (const auto& [uuid, processes] : devices) {
@@ -204,7 +204,7 @@ void Reconciler::let_go_of_unlisted(const Sessions& sessions,
       if (!there.contains(process.pid) && !before.contains(key)) continue;
       listed_.insert(key);
       if (there.contains(process.pid) || !is_read || !lost_before_.contains(key)) continue;
-      session->let_go_of_lost(process.pid);
+      session->release_lost(process.pid);
     }
   }
 }
@@ -272,18 +272,18 @@ void Reconciler::settle(const DeviceAccount& account) {
     wire::DevicePolicy& policy = place.session->policy().devices[place.index];
     policy.outside = part.untracked.take(account.booked[i].held);
     policy.readings.fetch_add(1);
-    part.memory_untold = account.booked[i].untold;
+    part.memory_unreported = account.booked[i].unreported;
     if (!part.untracked.settled()) hurry();
   }
   Device& device = devices_[account.device];
-  const bool untold = std::ranges::any_of(account.booked, &DeviceAccount::Booked::untold);
-  if (untold && !device.memory_untold) {
+  const bool unreported = std::ranges::any_of(account.booked, &DeviceAccount::Booked::unreported);
+  if (unreported && !device.memory_unreported) {
     log_.warn(fmt::format(
         "{}: the driver does not tell what its processes hold; limits of memory hold by what they "
         "charge alone",
         account.device));
   }
-  device.memory_untold = untold;
+  device.memory_unreported = unreported;
   device.others_bytes = account.others_bytes;
   device.mps_servers = account.mps_servers;
   findings_.take(account.device, account.strays);
@@ -333,15 +333,15 @@ void Reconciler::describe(ArbiterStatus& status) const {
   for (TenantStatus& tenant : status.tenants) {
     const auto record = records_.find(tenant.id);
     if (record == records_.end()) continue;
-    bool untold = false;
+    bool unreported = false;
     bool unread = false;
     for (std::size_t i = 0; i < tenant.devices.size(); ++i) {
       const Part& part = record->second[i];
       tenant.devices[i].outside_bytes = part.untracked.bytes();
-      untold |= part.memory_untold;
+      unreported |= part.memory_unreported;
       unread |= part.unread;
     }
-    if (untold) tenant.degraded.push_back(Degraded::kMemoryNotTold);
+    if (unreported) tenant.degraded.push_back(Degraded::kMemoryNotTold);
     if (unread) tenant.degraded.push_back(Degraded::kNotReconciled);
   }
 }

@@ -77,7 +77,7 @@ class Reconciler {
   void remember(const limit::ArbiterStatus& before);
   // Adds a new tenant, before any of its processes is served.
   void admit(TenantSession& session);
-  void let_go(const std::string& tenant) { records_.erase(tenant); }
+  void forget(const std::string& tenant) { records_.erase(tenant); }
 
   // `handler` is called with each process of a tenant's container that is on a device and has not
   // registered, at every reading that lists it.
@@ -112,13 +112,13 @@ class Reconciler {
     // When charges were last compared with samples.
     std::optional<std::chrono::steady_clock::time_point> compared{};
     limit::Ns charged{0};  // GPU time charged until then
-    bool memory_untold = false;
+    bool memory_unreported = false;
     bool unread = false;
     bool forged = false;  // a slot contains an impossible value
   };
   struct Device {
     bool unread = false;
-    bool memory_untold = false;
+    bool memory_unreported = false;
     std::uint64_t others_bytes = 0;
     std::vector<pid_t> mps_servers;
   };
@@ -135,8 +135,7 @@ class Reconciler {
   static std::map<std::string, std::set<std::string>> containers_of(const Charges& charges,
                                                                     const ProcessScan& scan);
   void take_devices(const ProcessScan& scan, const std::vector<gpu::DeviceProcesses>& devices);
-  void let_go_of_unlisted(const Sessions& sessions,
-                          const std::vector<gpu::DeviceProcesses>& devices);
+  void release_unlisted(const Sessions& sessions, const std::vector<gpu::DeviceProcesses>& devices);
   void compare_time(DeviceAccount& account);
   void add_findings(DeviceAccount& account, const ProcessScan& scan);
   bool is_trusted(const TenantSession& session) const;

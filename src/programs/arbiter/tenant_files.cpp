@@ -38,7 +38,7 @@ void TenantFiles::scan(const Users& users) {
       there.insert(path.stem());
       look_at(path.stem(), text, users);
     }
-    const bool any_gone = let_go_others(there, users);
+    const bool any_gone = release_others(there, users);
     if (!std::exchange(was_read_, true) || any_gone) users.others_gone(there);
   } else {
     const std::string reason = names.error().message();
@@ -81,10 +81,10 @@ Result<void> TenantFiles::take_in(const std::string& id, const std::string& text
 }
 
 // True: a file is gone.
-bool TenantFiles::let_go_others(const std::set<std::string>& there, const Users& users) {
+bool TenantFiles::release_others(const std::set<std::string>& there, const Users& users) {
   const auto gone = std::erase_if(files_, [&](const auto& entry) {
     if (there.contains(entry.first)) return false;
-    if (entry.second.served) users.let_go(entry.first);
+    if (entry.second.served) users.release(entry.first);
     return true;
   });
   return gone > 0;

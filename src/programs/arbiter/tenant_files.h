@@ -35,9 +35,9 @@ class TenantFiles {
     // Serves a new or changed tenant. After an error it is called again, later.
     std::function<Result<void>(const std::string& id, limit::TenantLimits)> serve;
     // The tenant was served and is gone.
-    std::function<void(const std::string& id)> let_go;
+    std::function<void(const std::string& id)> release;
     // These are all tenants that have a file, readable or not: every other one is gone. Called with
-    // the folder's first listing, and whenever a file has disappeared, after let_go.
+    // the folder's first listing, and whenever a file has disappeared, after release.
     std::function<void(const std::set<std::string>& there)> others_gone;
   };
 
@@ -69,7 +69,7 @@ class TenantFiles {
   TenantFiles(std::filesystem::path folder, Watch watch, const Clock& clock, const Log& log);
   void look_at(const std::string& id, const Result<std::string>& text, const Users& users);
   Result<void> take_in(const std::string& id, const std::string& text, const Users& users) const;
-  bool let_go_others(const std::set<std::string>& there, const Users& users);
+  bool release_others(const std::set<std::string>& there, const Users& users);
   void failed(std::optional<Failure>& failure, const std::string& text, const std::string& reason,
               const std::string& line);
   void plan();

@@ -372,7 +372,7 @@ std::vector<pid_t> TenantSession::lost() const {
   return result;
 }
 
-void TenantSession::let_go_of_lost(pid_t pid) {
+void TenantSession::release_lost(pid_t pid) {
   const auto member = members_.find(pid);
   if (member != members_.end() && member->second.is_lost) dismiss(pid);
 }

@@ -5,7 +5,7 @@
 // once. A process that lost its connection but is alive may return within kReturn: its program
 // closed a descriptor that it did not know. Or it runs another program (exec), whose library, if it
 // uses CUDA, connects without a slot: then the slot is cleared for it. Before that the driver may
-// report that it holds nothing any more (let_go_of_lost()). A restarted arbiter finds the
+// report that it holds nothing any more (release_lost()). A restarted arbiter finds the
 // previous one's processes by their ids. They are members without a connection until they connect
 // again. With their hello they hand over the usage memory.
 //
@@ -94,7 +94,7 @@ class TenantSession {
   // Processes that are alive without a connection.
   std::vector<pid_t> lost() const;
   // Drops one of lost() before kReturn: it holds nothing any more.
-  void let_go_of_lost(pid_t pid);
+  void release_lost(pid_t pid);
   // Prefetches the cache lines that a step reads of the policy page and of at most `most` slots,
   // starting at slots()[first] and wrapping around.
   void prefetch(std::size_t first, std::size_t most) const;

@@ -17,8 +17,7 @@ namespace tranche::holdings {
 enum class Wire {
   kDevicePlugin,  // kubelet's Allocate: a whole GPU, a replica, a MIG instance
   kClaim,         // a ResourceClaim: a whole GPU, a share, a MIG instance
-  kMpsClient,     // a client of an MPS control daemon that nothing granted
-  kNone,          // a process that no Pod of this node accounts for
+  kNone,          // nothing granted it: processes were observed on the device
 };
 
 // How a container uses the device.

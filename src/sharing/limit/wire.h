@@ -51,11 +51,11 @@ constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) {
 }
 
 // Unit for charged bytes that a process exported and released: others may still hold them. They are
-// excluded from the comparison with NVML's count (interpose/let_go.h).
-inline constexpr std::uint64_t kLetGoUnit = std::uint64_t{1} << 16U;
-constexpr std::uint64_t let_go_bytes(std::uint32_t units) { return units * kLetGoUnit; }
-constexpr std::uint32_t let_go_units(std::uint64_t bytes) {
-  return static_cast<std::uint32_t>(bytes / kLetGoUnit);
+// excluded from the comparison with NVML's count (interpose/released.h).
+inline constexpr std::uint64_t kReleasedUnit = std::uint64_t{1} << 16U;
+constexpr std::uint64_t released_bytes(std::uint32_t units) { return units * kReleasedUnit; }
+constexpr std::uint32_t released_units(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(bytes / kReleasedUnit);
 }
 
 using Word = std::atomic<std::uint64_t>;
@@ -119,8 +119,8 @@ struct DeviceWork {
   Word ended_ns;
   Word measured_ns;  // sum of the lengths of reported stretches
   Half waiting;      // threads waiting at the gate
-  Half let_go;       // charged bytes of the device, in kLetGoUnit, that were exported and released;
-                     // always 0 with an older library
+  Half released;  // charged bytes of the device, in kReleasedUnit, that were exported and released;
+                  // always 0 with an older library
 };
 
 // The slot of one process. It has its own cache lines, so processes never write the same one. At

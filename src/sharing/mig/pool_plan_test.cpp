@@ -114,8 +114,8 @@ TEST(PoolPlan, WhereEachNodeStands) {
   of_before.annotations[cluster::kMigAppliedAnnotation] = outcome("older");
   auto of_a_failure = ours("success");
   of_a_failure.annotations[cluster::kMigAppliedAnnotation] = outcome("new", "NVML: in use");
-  auto untold = node("a", "new", "success");
-  untold.annotations.clear();
+  auto unreported = node("a", "new", "success");
+  unreported.annotations.clear();
   auto lost = node("a");
   lost.conditions[0].status = "Unknown";
   const auto late = kNow - std::chrono::minutes(31);
@@ -130,7 +130,7 @@ TEST(PoolPlan, WhereEachNodeStands) {
       {"the agent has not said anything", ours(""), Phase::kRolling, {}, "now a"},
       {"its success is of the layout before", of_before, Phase::kRolling, {}, "now a"},
       {"its success is none", of_a_failure, Phase::kRolling, {}, "now a"},
-      {"no agent of ours says it", untold, Phase::kRolling, {"b=new"}, "no agent of Tranche"},
+      {"no agent of ours says it", unreported, Phase::kRolling, {"b=new"}, "no agent of Tranche"},
       {"it is done", ours("success"), Phase::kRolling, {"b=new"}, "1 of 2"},
       {"it has failed", ours("failed"), Phase::kStopped, {}, "failed: a"},
       {"it takes too long",

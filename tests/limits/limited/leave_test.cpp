@@ -73,10 +73,10 @@ const Reason kReasons[] = {
     {"NVML has not told of what was let go",
      [] {
        own_slot().charged[0] += kForged;
-       own_slot().work[0].let_go += limit::wire::let_go_units(kForged);
+       own_slot().work[0].released += limit::wire::released_units(kForged);
      },
      [] {
-       own_slot().work[0].let_go -= limit::wire::let_go_units(kForged);
+       own_slot().work[0].released -= limit::wire::released_units(kForged);
        own_slot().charged[0] -= kForged;
      }},
 };

@@ -33,7 +33,7 @@ struct Peer : Program {
   void hold() {
     EXPECT_EQ(cuStreamWaitValue32_v2(held, word, 1, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS);
   }
-  void let_go() { EXPECT_EQ(cuStreamWriteValue32_v2(stream(), word, 1, 0), CUDA_SUCCESS); }
+  void release() { EXPECT_EQ(cuStreamWriteValue32_v2(stream(), word, 1, 0), CUDA_SUCCESS); }
   CUipcEventHandle handle_of(CUevent event, CUresult expected = CUDA_SUCCESS) {
     CUipcEventHandle exported = {};
     EXPECT_EQ(cuIpcGetEventHandle(&exported, event), expected);
@@ -104,7 +104,7 @@ TEST(CudaSharedEvent, IsWaitedForInAnotherProcess) {
     EXPECT_EQ(peer.cuEventRecord(event, peer.held), CUDA_SUCCESS);
     there.send();
     back.receive();
-    peer.let_go();
+    peer.release();
     back.receive();
   });
   expect_success(importer);
@@ -127,7 +127,7 @@ TEST(CudaSharedEvent, TheLastRecordingCountsWhoeverMadeIt) {
     // The exporter has recorded it again meanwhile, and that is over.
     EXPECT_EQ(peer.cuEventQuery(event), CUDA_SUCCESS);
     EXPECT_EQ(peer.cuStreamQuery(peer.held), CUDA_ERROR_NOT_READY);
-    peer.let_go();
+    peer.release();
     EXPECT_EQ(peer.cuStreamSynchronize(peer.held), CUDA_SUCCESS);
     back.send();
   });
@@ -230,7 +230,7 @@ TEST(CudaSharedEvent, ManyRecordingsInARowAreOneAfterTheOther) {
     for (int i = 0; i < 200; ++i) EXPECT_EQ(peer.cuEventRecord(event, peer.held), CUDA_SUCCESS);
     there.send(peer.handle_of(event));
     back.receive();
-    peer.let_go();
+    peer.release();
     expect_success(importer);
   });
 }
@@ -245,7 +245,7 @@ const End kEnds[] = {
     {"destroys the event, then the work is over",
      [](Peer& peer, CUevent event) {
        EXPECT_EQ(peer.cuEventDestroy_v2(event), CUDA_SUCCESS);
-       peer.let_go();
+       peer.release();
        EXPECT_EQ(peer.cuStreamSynchronize(peer.held), CUDA_SUCCESS);
      }},
     {"destroys the context",

@@ -102,7 +102,7 @@ struct GpuNodeHolding {
   std::string device{};
   std::string gpu{};
   std::optional<GpuNodePart> part{};  // nullopt: no limits, or not known
-  std::string wire;                   // "device-plugin", "claim", "mps-client", "none"
+  std::string wire;                   // "device-plugin", "claim", "none"
   std::string resource{};
   std::string id{};
   std::string claim{};

@@ -120,6 +120,17 @@ TEST_F(GpuNodePublisherTest, WhatIsHeldIsWrittenSoonAndThenEvery30Seconds) {
   EXPECT_THAT(there()->status->holdings, IsEmpty());
 }
 
+TEST_F(GpuNodePublisherTest, WhatIsUsedWithoutAGrantIsListedAndNotCounted) {
+  auto publisher = this->publisher();
+  run(publisher, minutes(1));
+  book_.observe({{.device = test::gpu_uuid(0), .pod = "thief"}});
+  run(publisher, seconds(4));
+  ASSERT_EQ(there()->status->holdings.size(), 1U);
+  EXPECT_EQ(there()->status->holdings[0].wire, "none");
+  EXPECT_EQ(there()->status->holdings[0].pod, "thief");
+  EXPECT_EQ(there()->status->summary.held, 0);
+}
+
 TEST_F(GpuNodePublisherTest, HealthIsWrittenAtOnceThoughHoldingsCameAMomentAgo) {
   auto publisher = this->publisher();
   run(publisher, minutes(1));

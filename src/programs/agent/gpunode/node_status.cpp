@@ -188,7 +188,7 @@ std::string models_of(const std::vector<cluster::GpuNodeGpu>& gpus) {
 cluster::GpuNodeSummary summary_of(const cluster::GpuNodeStatus& status) {
   cluster::GpuNodeSummary summary{.gpus = static_cast<std::int64_t>(status.gpus.size()),
                                   .model = models_of(status.gpus),
-                                  .held = static_cast<std::int64_t>(status.holdings.size())};
+                                  .held = status.summary.held};
   summary.healthy_gpus = std::ranges::count(status.gpus, "", &cluster::GpuNodeGpu::unhealthy);
   for (const auto& resource : status.resources) summary.tranches += resource.tranches;
   return summary;
@@ -215,7 +215,10 @@ cluster::GpuNodeStatus make_status(const KnownNode& known) {
   add_links(state, status);
   add_resources(known, status);
   add_withheld(offer, status);
-  for (const auto& holding : held) status.holdings.push_back(holding_of(holding));
+  for (const auto& holding : held) {
+    status.holdings.push_back(holding_of(holding));
+    if (holding.wire != holdings::Wire::kNone) ++status.summary.held;
+  }
   status.reasons = reasons_of(state, offer);
   status.summary = summary_of(status);
   return status;

@@ -134,8 +134,8 @@ TEST_F(NodeStatusTest, WhoHoldsWhatByEachWire) {
       {"a replica", Wire::kDevicePlugin, Use::kTimeSliced, State::kReserved,
        "device-plugin time-sliced reserved"},
       {"a claim", Wire::kClaim, Use::kShared, State::kGiven, "claim shared given"},
-      {"a client of MPS", Wire::kMpsClient, Use::kMps, State::kInUse, "mps-client mps in-use"},
-      {"a stranger", Wire::kNone, Use::kShared, State::kInUse, "none shared in-use"},
+      {"a client of MPS", Wire::kClaim, Use::kMps, State::kInUse, "claim mps in-use"},
+      {"without a grant", Wire::kNone, Use::kShared, State::kInUse, "none shared in-use"},
   };
   for (const auto& one : cases) {
     holdings_ = {{.device = test::gpu_uuid(0),

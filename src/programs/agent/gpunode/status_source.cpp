@@ -17,7 +17,10 @@ void StatusSource::follow(const State& state, std::shared_ptr<const offer::Offer
 
 StatusSource::MadeOf StatusSource::made_of_now() const {
   const std::scoped_lock lock(mutex_);
-  return {.seen = seen_, .granted = parts_.book.granted(), .claims = parts_.book.version()};
+  return {.seen = seen_,
+          .granted = parts_.book.granted(),
+          .claims = parts_.book.version(),
+          .ungranted = parts_.book.ungranted()};
 }
 
 std::shared_ptr<const cluster::GpuNodeStatus> StatusSource::status(TimePoint now) {

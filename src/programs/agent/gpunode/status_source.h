@@ -50,6 +50,7 @@ class StatusSource {
     std::shared_ptr<const Seen> seen;
     GrantEntries::Shared granted;
     std::uint64_t claims = 0;
+    GrantEntries::Shared ungranted;
     bool operator==(const MadeOf&) const = default;
   };
   MadeOf made_of_now() const;

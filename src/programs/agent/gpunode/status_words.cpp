@@ -52,8 +52,6 @@ std::string word_of(holdings::Wire wire) {
       return "device-plugin";
     case holdings::Wire::kClaim:
       return "claim";
-    case holdings::Wire::kMpsClient:
-      return "mps-client";
     case holdings::Wire::kNone:
       return "none";
   }

@@ -18,7 +18,23 @@ holdings::Holdings Book::all() const {
   const std::scoped_lock lock(mutex_);
   auto all = *grants_.all();
   std::ranges::move(claims_.all(grants_), std::back_inserter(all));
+  std::ranges::copy(*ungranted_, std::back_inserter(all));
   return holdings::Holdings(std::move(all));
+}
+
+void Book::observe(std::vector<holdings::Holding> ungranted) {
+  const std::scoped_lock lock(mutex_);
+  for (auto& one : ungranted) {
+    one.gpu = grants_.gpu_of(one.device);
+    one.wire = holdings::Wire::kNone;
+  }
+  if (*ungranted_ == ungranted) return;
+  ungranted_ = std::make_shared<const std::vector<holdings::Holding>>(std::move(ungranted));
+}
+
+GrantEntries::Shared Book::ungranted() const {
+  const std::scoped_lock lock(mutex_);
+  return ungranted_;
 }
 
 GrantEntries::Shared Book::granted() const {

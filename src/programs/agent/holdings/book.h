@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -44,14 +45,20 @@ class Book {
   Book(const Book&) = delete;
   Book& operator=(const Book&) = delete;
 
-  // Everything that is held or reserved, by either wire. Containers of the device plugin are named
-  // as in kubelet's last answer; a claim's holding names the claim (holdings/users.h finds its
-  // Pods).
+  // Everything that is held or reserved, by either wire, and what is used without a grant.
+  // Containers of the device plugin are named as in kubelet's last answer; a claim's holding names
+  // the claim (holdings/users.h finds its Pods).
   holdings::Holdings all() const;
   // The device plugin's part, in the order of resource and id; never null.
   GrantEntries::Shared granted() const;
   // The claims' part. nullopt: the prepared claims are not known yet.
   std::optional<std::vector<holdings::Holding>> claimed() const;
+
+  // Replaces what Pods use without a grant, as the arbiter observes it: each with its device and,
+  // as far as known, its container. It refuses nobody anything.
+  void observe(std::vector<holdings::Holding> ungranted);
+  // The same vector until observe() brings another; never null.
+  GrantEntries::Shared ungranted() const;
 
   // The device plugin.
 
@@ -149,6 +156,7 @@ class Book {
   ClaimEntries claims_;
   std::set<std::string> left_to_claims_;  // resources
   Changes changes_;
+  GrantEntries::Shared ungranted_ = std::make_shared<const std::vector<holdings::Holding>>();
   std::function<void()> misfit_;
   bool stopped_ = false;
 };

@@ -51,6 +51,26 @@ TEST_F(BookTest, ClaimsKeepTheirDevicesWhateverTheConfigurationSays) {
   EXPECT_FALSE(book_.reserve(grant(gpu_uuid(0))));
 }
 
+TEST_F(BookTest, WhatIsUsedWithoutAGrantIsThereAndRefusesNobody) {
+  book_.follow(offer::make_offer(machine_, {}, {}), machine_, true);
+  const auto before = book_.ungranted();
+  const holdings::Holding thief{.device = gpu_uuid(0), .pod = "thief", .state = State::kInUse};
+  book_.observe({thief});
+  ASSERT_EQ(book_.all().size(), 1U);
+  const auto& used = *book_.all().begin();
+  EXPECT_EQ(used.wire, Wire::kNone);
+  EXPECT_EQ(used.gpu, gpu_uuid(0));
+  EXPECT_NE(book_.ungranted(), before);
+  const auto seen = book_.ungranted();
+  book_.observe({thief});
+  EXPECT_EQ(book_.ungranted(), seen) << "the same again is no change";
+  EXPECT_TRUE(book_.granted()->empty());
+  EXPECT_TRUE(book_.reserve(grant(gpu_uuid(0))));
+  EXPECT_EQ(book_.all().size(), 2U);
+  book_.observe({});
+  EXPECT_EQ(book_.all().size(), 1U);
+}
+
 TEST_F(BookTest, TellsWhatBothWiresHold) {
   ASSERT_TRUE(book_.reserve(grant(gpu_uuid(0))));
   auto half = claim(gpu_uuid(1));

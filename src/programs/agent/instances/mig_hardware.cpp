@@ -40,7 +40,7 @@ Result<std::shared_ptr<void>> MigHardware::quiet(const std::set<std::string>& gp
     ASSIGN_OR_RETURN(
         pauses.first,
         process::DriverPause::take({.file = options_.state_dir / "tenants" / process::kDriverLock},
-                                   process::kLongestLetGo, stop));
+                                   process::kLongestRelease, stop));
   }
   ASSIGN_OR_RETURN(pauses.second, pause_mps(options_.mps_dir, gpus, stop));
   return std::make_shared<Pauses>(std::move(pauses));

@@ -72,6 +72,22 @@ std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
   return groups;
 }
 
+holdings::Holding ungranted_of(const Group& group) {
+  holdings::Holding used{.device = group.first->device,
+                         .wire = holdings::Wire::kNone,
+                         .container = group.container,
+                         .use = holdings::Use::kShared,
+                         .state = holdings::State::kInUse};
+  if (group.pod != nullptr) {
+    used.ns = group.pod->ns;
+    used.pod = group.pod->name;
+    used.pod_uid = group.pod->uid;
+  } else if (const auto process = host::pod_process(group.first->cgroup)) {
+    used.pod_uid = process->pod_uid;
+  }
+  return used;
+}
+
 struct Wording {
   const char* reason;  // of the Event
   const char* text;    // follows subject_of() in the note
@@ -172,6 +188,7 @@ FindingNotices describe_findings(const limit::ArbiterStatus& status,
                                  const std::string& node) {
   FindingNotices notices;
   for (const auto& [key, group] : groups_of(status, pods, policy)) {
+    if (group.first->kind == Kind::kNoGrant) notices.ungranted.push_back(ungranted_of(group));
     const auto note = note_of(group);
     const auto* pod = group.pod;
     const auto where = pod != nullptr

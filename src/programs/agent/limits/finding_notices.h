@@ -9,6 +9,7 @@
 #include "cluster/client/standing_events.h"
 #include "cluster/formats/eviction_requests.h"
 #include "cluster/pod.h"
+#include "holdings/holding.h"
 #include "limit/arbiter_status.h"
 #include "offer/offer.h"
 
@@ -27,6 +28,7 @@ EvictPolicy evict_policy(const offer::Offer& offer);
 struct FindingNotices {
   cluster::StandingEvents::Events standing;
   std::vector<cluster::EvictionRequest> evictions;  // one per Pod, in the order of the findings
+  std::vector<holdings::Holding> ungranted;         // for Book::observe()
 };
 
 // `pods`: the Pods of this node. A finding of any other Pod is reported on the node only, and leads

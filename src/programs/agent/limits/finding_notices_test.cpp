@@ -122,6 +122,19 @@ TEST(FindingNotices, EvictedByThePolicyOfItsResourceOrOfTheDevice) {
   EXPECT_EQ(granted.evictions[0].reason, cluster::EvictionRequest::Reason::kNoGrant);
   EXPECT_EQ(standing_event_of(granted, "Pod").event.reason, "DeviceNotGranted");
   EXPECT_THAT(standing_event_of(granted, "Pod").event.note, HasSubstr("NVIDIA_VISIBLE_DEVICES"));
+  EXPECT_THAT(notices.ungranted, IsEmpty()) << "an unregistered process has a grant";
+  EXPECT_THAT(granted.ungranted,
+              testing::ElementsAre(holdings::Holding{.device = "GPU-0a",
+                                                     .wire = holdings::Wire::kNone,
+                                                     .ns = "shop",
+                                                     .pod = "train",
+                                                     .pod_uid = kUid,
+                                                     .container = "main",
+                                                     .use = holdings::Use::kShared,
+                                                     .state = holdings::State::kInUse}));
+  EXPECT_THAT(describe_findings(status({foreign}), {}, {}, "n1").ungranted,
+              testing::ElementsAre(testing::Field(&holdings::Holding::pod_uid, kUid)))
+      << "where Pods cannot be read";
 
   EXPECT_THAT(describe({finding()}, {{"nvidia.com/other"}, {"GPU-0a"}}).evictions, IsEmpty());
   foreign.device = "GPU-0b";

@@ -6,9 +6,10 @@
 
 namespace tranche::agent {
 FindingReporter::FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
-                                 Options options, const Clock& clock, const Log& log)
+                                 Book& book, Options options, const Clock& clock, const Log& log)
     : node_(node),
       pods_(pods),
+      book_(book),
       options_(std::move(options)),
       clock_(clock),
       log_(log),
@@ -41,6 +42,7 @@ void FindingReporter::look(const cluster::Call& call) {
     notices = describe_findings(status_.status(), pods.value_or(std::vector<cluster::Pod>()),
                                 policy, node_.name());
   }
+  book_.observe(std::move(notices.ungranted));
   events_.tell(notices.standing, call);
   ask(std::move(notices.evictions), call);
 }

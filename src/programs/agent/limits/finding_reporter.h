@@ -3,6 +3,8 @@
 // Node it asks the controller to evict the Pods for which the configuration says so
 // (cluster/formats/eviction_requests.h). The agent evicts nothing itself.
 //
+// Tells the book who uses a device without a grant.
+//
 // While no arbiter runs there are no findings: nothing is reported, and requests are withdrawn.
 //
 // One thread calls look() at intervals; any thread may call follow().
@@ -12,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/holdings/book.h"
 #include "agent/limits/finding_notices.h"
 #include "agent/node/node_view.h"
 #include "agent/node/node_writer.h"
@@ -32,7 +35,7 @@ class FindingReporter {
     bool asks = false;                  // a controller is there to evict
   };
 
-  FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
+  FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods, Book& book,
                   Options options, const Clock& clock, const Log& log);
 
   // Sets which Pods are to be evicted from now on.
@@ -47,6 +50,7 @@ class FindingReporter {
 
   const NodeView& node_;
   PodsOfNode& pods_;  // read from the first finding on
+  Book& book_;
   const Options options_;
   const Clock& clock_;
   const Log& log_;

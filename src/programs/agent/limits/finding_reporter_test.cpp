@@ -42,7 +42,7 @@ class FindingReporterTest : public testing::Test {
   void restart(bool asks) {
     reporter_.reset();
     pods_.emplace(objects_, "n1", log_.log(), kQuick);
-    reporter_.emplace(objects_, *node_, *pods_,
+    reporter_.emplace(objects_, *node_, *pods_, book_,
                       FindingReporter::Options{.arbiter_dir = dir_.path(), .asks = asks}, clock_,
                       log_.log());
     reporter_->follow({{"nvidia.com/gpu.shared"}, {"GPU-0a"}});
@@ -51,12 +51,13 @@ class FindingReporterTest : public testing::Test {
     const auto now = std::chrono::duration_cast<seconds>(clock_.wall_now().time_since_epoch());
     ASSERT_TRUE(FsRoot().write_atomic(dir_.path() / "alive", fmt::format("{}\n", now.count())));
   }
-  void found(const std::vector<pid_t>& pids) {
+  void found(const std::vector<pid_t>& pids, limit::Finding::Kind kind = {}) {
     limit::ArbiterStatus status;
     status.tenants.push_back({.id = "t1", .resource = "nvidia.com/gpu.shared"});
     for (const auto pid : pids) {
       status.findings.push_back(
-          {.tenant = "t1",
+          {.kind = kind,
+           .tenant = "t1",
            .pid = pid,
            .start_time = 9,
            .name = "occupy",
@@ -100,6 +101,7 @@ class FindingReporterTest : public testing::Test {
   std::string uid_;
   std::optional<NodeView> node_;
   std::optional<PodsOfNode> pods_;
+  Book book_{clock_};
   std::optional<FindingReporter> reporter_;
 };
 
@@ -140,6 +142,17 @@ TEST_F(FindingReporterTest, ARequestIsRenewedWhileItStandsAndTakenBackAfter) {
   found({});
   ASSERT_TRUE(look_until([&] { return !asked().has_value(); }));
   EXPECT_EQ(events("shop"), 1U) << "what was said stays said";
+}
+
+TEST_F(FindingReporterTest, TheBookHasWhatIsUsedWithoutAGrantWhileItIs) {
+  found({42, 43}, limit::Finding::Kind::kNoGrant);
+  ASSERT_TRUE(look_until([&] { return !book_.ungranted()->empty(); }));
+  ASSERT_EQ(book_.ungranted()->size(), 1U) << "one a container";
+  EXPECT_EQ(book_.ungranted()->front().pod, "p");
+  EXPECT_EQ(book_.ungranted()->front().device, "GPU-0a");
+  std::filesystem::remove(dir_.path() / "alive");
+  reporter_->look({});
+  EXPECT_TRUE(book_.ungranted()->empty()) << "without an arbiter nothing is observed";
 }
 
 TEST_F(FindingReporterTest, WhatAnAgentBeforeAskedForIsTakenBack) {

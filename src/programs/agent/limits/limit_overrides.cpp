@@ -40,7 +40,7 @@ struct Holder {
 std::vector<Holder> all_holders(const holdings::Holdings& all) {
   std::vector<Holder> holders;
   for (const auto& one : all) {
-    if (one.state != holdings::State::kInUse) continue;
+    if (one.state != holdings::State::kInUse || one.wire == holdings::Wire::kNone) continue;
     auto holder = std::ranges::find_if(holders, [&](const Holder& known) { return known.is(one); });
     if (holder == holders.end()) {
       holder =

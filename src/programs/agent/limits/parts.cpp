@@ -23,7 +23,7 @@ class Findings {
  public:
   explicit Findings(const AgentContext& context)
       : reporter_(context.outside.cluster->objects(), context.outside.cluster->node(),
-                  *context.outside.pods,
+                  *context.outside.pods, context.outside.book,
                   {.arbiter_dir = context.options.arbiter_state_dir,
                    .asks = context.options.ask_evictions},
                   context.clock, context.log),

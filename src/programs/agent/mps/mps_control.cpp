@@ -44,7 +44,7 @@ void MpsControl::heed_pause() {
     if (ports_.pause.begin()) resume();
   } else if (const auto gpus = ports_.pause.wish()) {
     supervisor_.hold(*gpus);
-    ports_.pause.let_go();
+    ports_.pause.release_driver();
   } else if (supervisor_.holds()) {
     resume();  // the requester did not wait for it
   }

@@ -120,7 +120,7 @@ bool MpsPause::begin() {
     if (std::exchange(pause_, std::nullopt)) log_.info("NVML may be used again");
     return true;
   }
-  if (!pause_) let_go();
+  if (!pause_) release_driver();
   return false;
 }
 
@@ -132,8 +132,8 @@ std::optional<std::set<std::string>> MpsPause::wish() {
   return std::nullopt;
 }
 
-void MpsPause::let_go() {
-  auto pause = driver_->let_go(nvml::Connection::Meanwhile::kRefuse);
+void MpsPause::release_driver() {
+  auto pause = driver_->release_driver(nvml::Connection::Meanwhile::kRefuse);
   if (!pause) {
     warn_once(pause.error().message());
     return;

@@ -22,7 +22,7 @@ namespace tranche::agent {
 
 inline constexpr const char* kMpsLock = ".driver.lock";
 // A daemon that does not end when asked is killed after 10 s.
-inline constexpr std::chrono::seconds kLongestMpsLetGo{20};
+inline constexpr std::chrono::seconds kLongestMpsRelease{20};
 
 // The agent's side: until the result is released, no MPS control daemon has one of `gpus` and none
 // of ours has NVML open. `root`: the daemons' folder; without it there are none. kTimeout: the
@@ -30,7 +30,7 @@ inline constexpr std::chrono::seconds kLongestMpsLetGo{20};
 Result<std::shared_ptr<void>> pause_mps(const std::filesystem::path& root,
                                         const std::set<std::string>& gpus,
                                         const std::stop_token& stop,
-                                        std::chrono::milliseconds limit = kLongestMpsLetGo);
+                                        std::chrono::milliseconds limit = kLongestMpsRelease);
 
 // A daemon that makes way, which ends its clients on all its GPUs.
 struct EndingMps {
@@ -52,7 +52,7 @@ class MpsPause {
   // The GPUs of a request that is not met yet.
   std::optional<std::set<std::string>> wish();
   // Releases NVML. The daemons have ended.
-  void let_go();
+  void release_driver();
   bool is_on() const { return pause_.has_value(); }
   const std::filesystem::path& file() const { return file_; }
 

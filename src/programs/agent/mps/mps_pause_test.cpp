@@ -73,7 +73,7 @@ TEST_F(MpsPauseTest, ASupervisorIsToldWhichGpusAndLetsGo) {
     std::optional<std::set<std::string>> gpus;
     while (!gpus) gpus = supervisor_.wish();
     EXPECT_THAT(*gpus, ElementsAre("GPU-a", "GPU-b"));
-    supervisor_.let_go();
+    supervisor_.release_driver();
   });
   auto held = pause(kLong);
   lets_go.join();
@@ -123,7 +123,7 @@ TEST_F(MpsPauseTest, ASupervisorThatComesBackEndsWhatWasLeft) {
     while (!supervisor_.begin()) std::this_thread::yield();
     std::filesystem::remove(file);
     while (!supervisor_.wish()) std::this_thread::yield();
-    supervisor_.let_go();
+    supervisor_.release_driver();
   });
   EXPECT_TRUE(pause(kLong));
 }

@@ -205,7 +205,7 @@ void StartGate::look() {
     return now - sight.seen >= kStays && (!sight.process || sight.process->has_ended());
   });
   for (auto& [key, sight] : sights_) {
-    if (sight.told || now - sight.seen < kUntold) continue;
+    if (sight.told || now - sight.seen < kUnreported) continue;
     sight.told = true;
     log_.warn(fmt::format(
         "the image of a container of tenant {} ({}) has an /etc/ld.so.preload of its own, which "
@@ -217,7 +217,7 @@ void StartGate::look() {
 
 void StartGate::describe(ArbiterStatus& status) const {
   for (const auto& [key, sight] : sights_) {
-    if (clock_.now() - sight.seen >= kUntold) status.findings.push_back(sight.finding);
+    if (clock_.now() - sight.seen >= kUnreported) status.findings.push_back(sight.finding);
   }
 }
 

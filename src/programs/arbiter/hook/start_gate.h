@@ -39,7 +39,7 @@ class StartGate final : public Extension {
   static constexpr std::chrono::seconds kPatience{8};
   // A finding is reported this long after the start, because kubelet names the container only soon
   // after its start.
-  static constexpr std::chrono::seconds kUntold{3};
+  static constexpr std::chrono::seconds kUnreported{3};
   // A finding stays at least this long, so that one about a container that ends at once is reported
   // too.
   static constexpr std::chrono::seconds kStays{60};

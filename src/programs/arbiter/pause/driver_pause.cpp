@@ -9,7 +9,7 @@ namespace {
 
 using Meanwhile = nvml::Connection::Meanwhile;
 
-constexpr const char* kLetGo = "a GPU of this node is to be reset: NVML is let go of";
+constexpr const char* kRelease = "a GPU of this node is to be reset: NVML is let go of";
 
 }  // namespace
 
@@ -19,9 +19,9 @@ Result<std::unique_ptr<Extension>> DriverPauses::open(std::shared_ptr<nvml::Conn
   std::unique_ptr<DriverPauses> pauses(
       new DriverPauses(std::move(driver), context, std::move(thread)));
   // No session has begun, so this returns at once.
-  pauses->paused(pauses->driver_->let_go(Meanwhile::kRefuse));
+  pauses->paused(pauses->driver_->release_driver(Meanwhile::kRefuse));
   pauses->begin();
-  if (pauses->pause_) pauses->log_.info(kLetGo);
+  if (pauses->pause_) pauses->log_.info(kRelease);
   return pauses;
 }
 
@@ -37,7 +37,7 @@ void DriverPauses::look() {
   if (pause_) {
     begin();
   } else if (!letting_go_ && user_.is_unwanted()) {
-    let_go();
+    release_driver();
   }
 }
 
@@ -50,10 +50,10 @@ void DriverPauses::begin() {
 }
 
 // NVML's end may take long, so it is waited for on another thread.
-void DriverPauses::let_go() {
+void DriverPauses::release_driver() {
   letting_go_ = true;
   thread_->post([this, driver = driver_]() -> process::TaskThread::Done {
-    return [this, pause = driver->let_go(Meanwhile::kRefuse)] { paused(pause); };
+    return [this, pause = driver->release_driver(Meanwhile::kRefuse)] { paused(pause); };
   });
 }
 
@@ -66,7 +66,7 @@ void DriverPauses::paused(Result<std::shared_ptr<void>> pause) {
   warned_.clear();
   pause_ = *std::move(pause);
   user_.end();
-  if (user_.is_unwanted()) log_.info(kLetGo);
+  if (user_.is_unwanted()) log_.info(kRelease);
 }
 
 void DriverPauses::warn_once(const std::string& what) {

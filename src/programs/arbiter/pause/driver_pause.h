@@ -27,7 +27,7 @@ class DriverPauses final : public Extension {
   DriverPauses(std::shared_ptr<nvml::Connection> driver, const ExtensionContext& context,
                std::unique_ptr<process::TaskThread> thread);
   void begin();
-  void let_go();
+  void release_driver();
   void paused(Result<std::shared_ptr<void>> pause);
   void warn_once(const std::string& what);
 

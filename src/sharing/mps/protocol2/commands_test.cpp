@@ -36,9 +36,9 @@ TEST(Retune, TellsWhatDiffersToDaemonAndServers) {
 TEST(Retune, ALimitThatIsNoMoreIsAllOfTheDevice) {
   EXPECT_THAT(retune_commands(daemon("a", {gpu(0)}), daemon("a", {gpu(0, std::nullopt)})),
               ElementsAre("set_default_device_pinned_mem_limit 0 16384M"));
-  auto untold = gpu(0, std::nullopt);
-  untold.memory_mib = 0;
-  EXPECT_THAT(retune_commands(daemon("a", {gpu(0)}), daemon("a", {untold})), IsEmpty());
+  auto unreported = gpu(0, std::nullopt);
+  unreported.memory_mib = 0;
+  EXPECT_THAT(retune_commands(daemon("a", {gpu(0)}), daemon("a", {unreported})), IsEmpty());
 }
 
 // The form in NVIDIA's documentation.

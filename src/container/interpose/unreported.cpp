@@ -1,10 +1,10 @@
-#include "interpose/untold.h"
+#include "interpose/unreported.h"
 
 #include <atomic>
 
 #include "interpose/blocks.h"
 #include "interpose/driver.h"
-#include "interpose/let_go.h"
+#include "interpose/released.h"
 #include "interpose/system.h"
 #include "interpose/uncancelled.h"
 
@@ -137,16 +137,16 @@ void note_context_ended(Context context) {
 
 bool is_over(const Part& part) {
   if (!is_limited(part)) return false;
-  settle_let_go();
+  settle_released();
   for (WaitForNvml wait;; wait.take_turn()) {
-    const bool is_told = !is_awaited(part) && !is_untold(part);
+    const bool is_told = !is_awaited(part) && !is_unreported(part);
     const bool is_decided = is_told || wait.is_over();
     const Standing standing = standing_of(part);
     if (is_decided || !standing.may_be_over) return standing.is_over;
   }
 }
 
-void forget_untold() {
+void forget_unreported() {
   for (Expected& expected : all) expected.until.store(0);
   contexts.reset();
   noting.reset();

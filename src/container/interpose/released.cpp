@@ -1,4 +1,4 @@
-#include "interpose/let_go.h"
+#include "interpose/released.h"
 
 #include "interpose/lock.h"
 #include "interpose/system.h"
@@ -30,10 +30,10 @@ struct Waiting {
 };
 Waiting waiting_of[kMaxParts];
 Lock letting_go;
-std::atomic<bool> has_let_go;  // anything was ever released this way
+std::atomic<bool> has_released;  // anything was ever released this way
 
 std::atomic<std::uint32_t>& word_of(const Part& part) {
-  return part.slot().work[part.device].let_go;
+  return part.slot().work[part.device].released;
 }
 
 std::uint32_t readings_of(const Part& part) {
@@ -58,13 +58,13 @@ void settle_one(const Part& part, Waiting& waiting) {
 }
 
 // Released by all of the tenant's processes.
-std::uint64_t let_go_of(const Part& part) {
+std::uint64_t release_of(const Part& part) {
   const wire::UsageFile& usage = part.tenant->session.usage();
   const unsigned count = wire::slots_of(usage);
   std::uint64_t sum = 0;
   for (unsigned i = 0; i < count; ++i) {
-    const auto units = usage.slot[i].work[part.device].let_go.load(std::memory_order_relaxed);
-    sum = wire::add(sum, wire::let_go_bytes(units));
+    const auto units = usage.slot[i].work[part.device].released.load(std::memory_order_relaxed);
+    sum = wire::add(sum, wire::released_bytes(units));
   }
   return sum;
 }
@@ -72,20 +72,20 @@ std::uint64_t let_go_of(const Part& part) {
 bool could_fit(const Part& part, std::uint64_t bytes) {
   const std::uint64_t limit = part.policy().memory_limit.load(std::memory_order_relaxed);
   const std::uint64_t held = part.ledger().held(part.device);
-  const std::uint64_t most = let_go_of(part);
+  const std::uint64_t most = release_of(part);
   const std::uint64_t least = held > most ? held - most : 0;
   return least <= limit && bytes <= limit - least;
 }
 
 }  // namespace
 
-void give_back_once_told(const Part& part, std::uint64_t bytes) {
+void give_back_once_reported(const Part& part, std::uint64_t bytes) {
   if (part.rule != Part::Rule::kTenant || bytes == 0) return;
-  const Sum sum{bytes, wire::let_go_units(bytes)};
+  const Sum sum{bytes, wire::released_units(bytes)};
   {
     const UncancelledGuard guard(letting_go);
     word_of(part).fetch_add(sum.units, std::memory_order_seq_cst);
-    has_let_go.store(true, std::memory_order_relaxed);
+    has_released.store(true, std::memory_order_relaxed);
     Waiting& waiting = waiting_of[part.number];
     waiting.next.add(sum);
     if (waiting.now.bytes == 0) begin_turn(part, waiting);
@@ -93,8 +93,8 @@ void give_back_once_told(const Part& part, std::uint64_t bytes) {
   tell_of_memory();
 }
 
-bool settle_let_go() {
-  if (!has_let_go.load(std::memory_order_relaxed)) return false;
+bool settle_released() {
+  if (!has_released.load(std::memory_order_relaxed)) return false;
   bool is_left = false;
   const UncancelledGuard guard(letting_go);
   for (unsigned i = 0; i < kMaxParts; ++i) {
@@ -104,13 +104,13 @@ bool settle_let_go() {
   return is_left;
 }
 
-bool is_untold(const Part& part) {
-  return part.rule == Part::Rule::kTenant && let_go_of(part) != 0;
+bool is_unreported(const Part& part) {
+  return part.rule == Part::Rule::kTenant && release_of(part) != 0;
 }
 
-bool wait_for_let_go(const Part& part, std::uint64_t bytes) {
-  if (!is_untold(part) || !could_fit(part, bytes)) return false;
-  for (WaitForNvml wait; is_untold(part) && !wait.is_over();) wait.take_turn();
+bool wait_for_released(const Part& part, std::uint64_t bytes) {
+  if (!is_unreported(part) || !could_fit(part, bytes)) return false;
+  for (WaitForNvml wait; is_unreported(part) && !wait.is_over();) wait.take_turn();
   return true;
 }
 
@@ -123,13 +123,13 @@ void WaitForNvml::take_turn() {
     asked_ = now_ns();
     tell_of_memory();
   }
-  settle_let_go();
+  settle_released();
   nap_ns(kToldNap);
 }
 
-void forget_let_go() {
+void forget_released() {
   for (Waiting& waiting : waiting_of) waiting = {};
-  has_let_go.store(false);
+  has_released.store(false);
   letting_go.reset();
 }
 

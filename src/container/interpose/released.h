@@ -38,15 +38,15 @@ class WaitForNvml {
 };
 
 // Instead of give_back(): `bytes` charged to the part were exported, and are released now.
-void give_back_once_told(const Part& part, std::uint64_t bytes);
+void give_back_once_reported(const Part& part, std::uint64_t bytes);
 // Releases the charges that NVML has reported on. true: there are more.
-bool settle_let_go();
+bool settle_released();
 // Whether a process of the tenant has released memory there that NVML has not reported on.
-bool is_untold(const Part& part);
+bool is_unreported(const Part& part);
 // Waits for NVML if that could make room for `bytes`, at most kToldLongest. true: it reported.
-bool wait_for_let_go(const Part& part, std::uint64_t bytes);
+bool wait_for_released(const Part& part, std::uint64_t bytes);
 
 // In a forked child: discards all state.
-void forget_let_go();
+void forget_released();
 
 }  // namespace tranche::interpose

@@ -39,6 +39,6 @@ void note_context_ended(Context context);
 // still load its kernels. Waits for NVML if that would make a difference.
 bool is_over(const Part& part);
 
-void forget_untold();
+void forget_unreported();
 
 }  // namespace tranche::interpose
