@@ -57,7 +57,7 @@ TEST_F(BookTest, WhatIsUsedWithoutAGrantIsThereAndRefusesNobody) {
   const holdings::Holding thief{.device = gpu_uuid(0), .pod = "thief", .state = State::kInUse};
   book_.observe({thief});
   ASSERT_EQ(book_.all().size(), 1U);
-  const auto& used = *book_.all().begin();
+  const auto used = *book_.all().begin();
   EXPECT_EQ(used.wire, Wire::kNone);
   EXPECT_EQ(used.gpu, gpu_uuid(0));
   EXPECT_NE(book_.ungranted(), before);
