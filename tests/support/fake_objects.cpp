@@ -421,10 +421,11 @@ Result<void> FakeObjects::remove(const Kind& kind, const ObjectKey& key,
   TRY(state_->begin("remove", kind, key.to_string(), call));
   ASSIGN_OR_RETURN(const auto* const stored, state_->find(kind, key));
   const auto& metadata = stored->object.at("metadata");
-  if (preconditions.uid.value_or(metadata.at("uid")) != metadata.at("uid")) {
+  const auto uid = metadata.at("uid").get<std::string>();
+  if (preconditions.uid.value_or(uid) != uid) {
     return conflict("remove: another object of that name");
   }
-  const auto& version = metadata.at("resourceVersion");
+  const auto version = metadata.at("resourceVersion").get<std::string>();
   if (preconditions.resource_version.value_or(version) != version) {
     return conflict("remove: another version");
   }
