@@ -87,15 +87,18 @@ shipped=shipped_
 unshipped=(-LE '^(sim|lab)$')
 [ $long = 0 ] || { shipped='' unshipped=(); }
 
+# What Debian has in any case; clang's own symbolizer is another package.
+symbolizer=external_symbolizer_path=$(command -v addr2line)
+
 asan() {
   nice tools/build.sh asan-ubsan ${shipped}unit_tests &&
-    ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    ASAN_OPTIONS=detect_leaks=1:$symbolizer UBSAN_OPTIONS=print_stacktrace=1:$symbolizer \
       in_folder build/asan-ubsan -L unit "${unshipped[@]}"
 }
 
 tsan() {
   nice tools/build.sh tsan ${shipped}threaded_tests &&
-    TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1 suppressions=$PWD/tests/tsan.supp" \
+    TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1 suppressions=$PWD/tests/tsan.supp $symbolizer" \
       in_folder build/tsan -L threaded "${unshipped[@]}"
 }
 
@@ -121,7 +124,7 @@ fuzz() { # seconds for all targets together, one after the other
   nice tools/build.sh asan-ubsan fuzz_targets || return 1
   local targets=(build/asan-ubsan/fuzz/*_fuzz)
   printf '%s\n' "${targets[@]}" |
-    nice xargs -P "$jobs" -I{} bash -c "fuzz_one {} $(($1 / ${#targets[@]}))"
+    ASAN_OPTIONS=$symbolizer nice xargs -P "$jobs" -I{} bash -c "fuzz_one {} $(($1 / ${#targets[@]}))"
 }
 
 # The agent's image and the pure rooms, cross-compiled; programs run on an emulated processor.

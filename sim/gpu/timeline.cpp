@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 
 namespace tranche::sim {
 namespace {
-
-constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 std::span<Lane> lanes_of(Timeline& timeline) { return {timeline.lanes, timeline.lane_count}; }
 

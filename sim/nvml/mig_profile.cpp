@@ -10,7 +10,6 @@
 namespace tranche::sim {
 namespace {
 
-constexpr unsigned int kCapsP2p = 0x1;
 constexpr unsigned int kCapsGraphics = 0x2;
 
 bool has_graphics(const Profile& profile) {

@@ -36,17 +36,23 @@ OpenFile open_file(int fd) {
 
 void OwnDescriptor::take(int fd) {
   close();
-  number_ = at_high_number(fd);
-  file_ = open_file(number_);
+  const int number = at_high_number(fd);
+  const OpenFile file = open_file(number);
+  device_.store(file.device, std::memory_order_relaxed);
+  inode_.store(file.inode, std::memory_order_relaxed);
+  number_.store(number, std::memory_order_release);
 }
 
 int OwnDescriptor::get() const {
-  return number_ >= 0 && open_file(number_) == file_ ? number_ : -1;
+  const int number = number_.load(std::memory_order_acquire);
+  const OpenFile file{device_.load(std::memory_order_relaxed),
+                      inode_.load(std::memory_order_relaxed)};
+  return number >= 0 && open_file(number) == file ? number : -1;
 }
 
 void OwnDescriptor::close() {
-  if (get() >= 0) ::close(number_);
-  number_ = -1;
+  if (const int number = get(); number >= 0) ::close(number);
+  number_.store(-1, std::memory_order_relaxed);
 }
 
 }  // namespace tranche::interpose

@@ -7,8 +7,9 @@
 // It uses a high number if the program allows one. Programs that close and open again get the same
 // numbers as without us.
 //
-// Not thread-safe.
+// One thread at a time changes it. Others may call get() meanwhile: then they may be told -1.
 
+#include <atomic>
 #include <cstdint>
 
 namespace tranche::interpose {
@@ -34,12 +35,13 @@ class OwnDescriptor {
   // -1: there is none, or no longer.
   int get() const;
   // Whether there was one that this process was not asked to close.
-  bool is_kept() const { return number_ >= 0; }
+  bool is_kept() const { return number_.load(std::memory_order_relaxed) >= 0; }
   void close();
 
  private:
-  int number_ = -1;
-  OpenFile file_;
+  std::atomic<int> number_ = -1;
+  std::atomic<std::uint64_t> device_ = 0;  // of the file
+  std::atomic<std::uint64_t> inode_ = 0;
 };
 
 }  // namespace tranche::interpose
