@@ -13,6 +13,7 @@
 #include "agent/limits/limit_hook.h"
 #include "agent/node/node_turn.h"
 #include "base/backoff.h"
+#include "base/remove_tree.h"
 #include "cdi/writer.h"
 #include "labels/feature_file.h"
 #include "offer/grant_record.h"
@@ -173,11 +174,7 @@ Result<bool> clear_limits(const std::filesystem::path& state, const std::filesys
         all = false;
         continue;
       }
-      std::error_code error;
-      std::filesystem::remove_all(file, error);
-      if (error) {
-        return std::unexpected(errno_error(error.value(), "remove " + file.string()));
-      }
+      TRY(remove_tree(file));
       removed.push_back(file.string());
     }
     std::error_code not_empty;

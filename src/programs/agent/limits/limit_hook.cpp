@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/remove_tree.h"
 #include "cdi/claim_spec.h"
 #include "cdi/limit_hook.h"
 
@@ -71,9 +72,7 @@ Result<std::vector<std::string>> LimitHook::remove() {
   }
   const auto folder = options_.state_dir / "hook";
   if (fs_.is_directory(folder)) {
-    std::error_code error;
-    std::filesystem::remove_all(folder, error);
-    if (error) return std::unexpected(errno_error(error.value(), "remove " + folder.string()));
+    TRY(remove_tree(folder));
     removed.push_back(folder);
   }
   return removed;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checksum.h"
+#include "base/remove_tree.h"
 #include "offer/grant.h"
 
 namespace tranche::agent {
@@ -63,13 +64,7 @@ Result<std::vector<std::string>> LimitLibrary::unused(const std::set<std::string
 }
 
 Result<std::vector<std::string>> LimitLibrary::remove(std::vector<std::string> names) const {
-  for (const auto& name : names) {
-    std::error_code error;
-    std::filesystem::remove_all(dir_ / name, error);
-    if (error) {
-      return std::unexpected(errno_error(error.value(), "remove " + (dir_ / name).string()));
-    }
-  }
+  for (const auto& name : names) TRY(remove_tree(dir_ / name));
   return names;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/remove_tree.h"
 #include "limit/part_file.h"
 #include "limit/part_format.h"
 
@@ -51,10 +52,7 @@ Result<limit::TenantLimits> TenantStore::get(const std::string& id) const {
 
 Result<void> TenantStore::remove(const std::string& id) const {
   TRY(fs_.remove(dir_ / (id + std::string(kSuffix))));
-  std::error_code error;
-  std::filesystem::remove_all(dir_ / id, error);
-  if (error) return std::unexpected(errno_error(error.value(), "remove " + (dir_ / id).string()));
-  return {};
+  return remove_tree(dir_ / id);
 }
 
 Result<std::vector<std::string>> TenantStore::ids() const {
