@@ -183,7 +183,10 @@ def test_models_that_are_expected_are_claimed_from_the_beginning(empty):
     empty.server.apply(T4)
 
     def exact():
-        first = claim_of(empty, "new")["spec"]["devices"]["requests"][0]["firstAvailable"][0]
+        claim = claim_of(empty, "new")
+        if "spec" not in claim:  # while it is made anew
+            return False
+        first = claim["spec"]["devices"]["requests"][0]["firstAvailable"][0]
         return first["capacity"]["requests"]["memory"] == "7680Mi"
 
     empty.server.wait(exact, "the claim is made anew with the memory that the T4 has")
