@@ -185,10 +185,12 @@ std::string models_of(const std::vector<cluster::GpuNodeGpu>& gpus) {
   return clean(models.front(), kLongestModel - more.size()) + more;
 }
 
-cluster::GpuNodeSummary summary_of(const cluster::GpuNodeStatus& status) {
+cluster::GpuNodeSummary summary_of(const cluster::GpuNodeStatus& status,
+                                   const holdings::Holdings& held) {
   cluster::GpuNodeSummary summary{.gpus = static_cast<std::int64_t>(status.gpus.size()),
-                                  .model = models_of(status.gpus),
-                                  .held = status.summary.held};
+                                  .model = models_of(status.gpus)};
+  summary.held = std::ranges::count_if(
+      held, [](const auto& holding) { return holding.wire != holdings::Wire::kNone; });
   summary.healthy_gpus = std::ranges::count(status.gpus, "", &cluster::GpuNodeGpu::unhealthy);
   for (const auto& resource : status.resources) summary.tranches += resource.tranches;
   return summary;
@@ -215,12 +217,9 @@ cluster::GpuNodeStatus make_status(const KnownNode& known) {
   add_links(state, status);
   add_resources(known, status);
   add_withheld(offer, status);
-  for (const auto& holding : held) {
-    status.holdings.push_back(holding_of(holding));
-    if (holding.wire != holdings::Wire::kNone) ++status.summary.held;
-  }
+  for (const auto& holding : held) status.holdings.push_back(holding_of(holding));
   status.reasons = reasons_of(state, offer);
-  status.summary = summary_of(status);
+  status.summary = summary_of(status, held);
   return status;
 }
 
