@@ -6,10 +6,9 @@
 
 #include <array>
 #include <cerrno>
-#include <condition_variable>
-#include <mutex>
 
 #include "base/fs.h"
+#include "base/pause.h"
 
 namespace tranche::process {
 namespace {
@@ -60,14 +59,6 @@ bool is_removed(int fd) {
   return ::fstat(fd, &status) == 0 && status.st_nlink == 0;
 }
 
-// False: `stop` was requested.
-bool wait_a_little(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any().wait_for(lock, stop, kLookAgain, [] { return false; });
-  return !stop.stop_requested();
-}
-
 }  // namespace
 
 Result<void> DriverUser::open() {
@@ -112,7 +103,7 @@ Result<std::shared_ptr<DriverPause>> DriverPause::take(const DriverRequest& requ
     if (byte == kWish) TRY(write_text(pause->fd_.get(), request.wish));
     while (!set(pause->fd_.get(), byte, F_WRLCK)) {
       if (byte == kUse && !std::exchange(told, true)) tell_watchers(request.file);
-      if (!wait_a_little(stop)) return fail(Code::kTimeout, "it was told to stop");
+      if (!tranche::pause(kLookAgain, stop)) return fail(Code::kTimeout, "it was told to stop");
       if (std::chrono::steady_clock::now() < until) continue;
       return byte == kUse
                  ? fail(Code::kTimeout, request.trouble, request.remedy)

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
+#include "base/pause.h"
 #include "mig/step_taker.h"
 
 namespace tranche::mig {
@@ -70,10 +69,7 @@ class Patience {
   }
 
   void wait(std::chrono::milliseconds time) const {
-    if (time <= std::chrono::milliseconds(0)) return;
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop_, time, [] { return false; });
+    if (time > std::chrono::milliseconds(0)) pause(time, stop_);
   }
 
  private:

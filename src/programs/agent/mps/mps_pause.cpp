@@ -4,12 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <sstream>
 #include <utility>
 
 #include "base/fs.h"
+#include "base/pause.h"
 #include "mps/plan.h"
 #include "mps/ready_file.h"
 
@@ -59,14 +58,6 @@ Error not_asked(Error error) {
   return std::move(error).with_context("ask the supervisor of the MPS control daemons to let go");
 }
 
-// False: `stop` was requested.
-bool wait_a_little(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any().wait_for(lock, stop, kLookAgain, [] { return false; });
-  return !stop.stop_requested();
-}
-
 }  // namespace
 
 std::vector<EndingMps> mps_on(const std::filesystem::path& root,
@@ -108,7 +99,7 @@ Result<std::shared_ptr<void>> pause_mps(const std::filesystem::path& root,
       if (left.empty()) return *std::move(pause);
     }
     if (steady_clock::now() >= until) return still_left(left);
-    if (!wait_a_little(stop)) return fail(Code::kTimeout, "it was told to stop");
+    if (!tranche::pause(kLookAgain, stop)) return fail(Code::kTimeout, "it was told to stop");
   }
 }
 
