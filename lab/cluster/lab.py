@@ -3,7 +3,7 @@
     with Lab.up(name="t1", nodes=["l20", "t4=worker"], plain=6) as lab:
         lab.apply(manifest)
         lab.kubectl("get", "pods")
-        lab.node("l20").reboot()
+        lab.reboot("l20")
     # taken down
 
 Lab.find(name) is one that runs. Nothing waits for a fixed time: everything waits for a condition.
@@ -227,6 +227,17 @@ class Lab:
         """The first true value of condition(); a LabError with `what` after the time-out. Also
         waits for an API server that does not answer."""
         return _wait(condition, timeout, what)
+
+    def reboot(self, name: str) -> None:
+        """Everything on the node ends, its disk stays. Returns when kubelet has said that it is another boot:
+        until then the API server has the statuses of before."""
+
+        def boot() -> str:
+            return self.get("node", name)["status"]["nodeInfo"]["bootID"]
+
+        before = boot()
+        self.node(name).reboot()
+        self.wait(lambda: boot() != before, f"{name} says that it was booted again", timeout=120)
 
     def wait_nodes(self, timeout: float = 180) -> None:
         wanted = {node.name for node in self.nodes} | set(self.settings.plain_names())

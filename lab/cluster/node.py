@@ -19,6 +19,8 @@ from .settings import NodeSettings, Settings
 
 _LOGS = "/var/log/lab"
 _STATE = {"TRANCHE_SIM_STATE": f"{containerd.MACHINE_FOLDER}/state"}
+# What GPUs keep without power, on the node's disk: MIG modes, for one.
+_KEPT = "/etc/tranche-lab/state"
 _HEALTH = "exec 3<>/dev/tcp/127.0.0.1/10248 && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && head -1 <&3"
 _CTR = ["ctr", "--address", "/run/containerd/containerd.sock", "--namespace", "k8s.io"]
 
@@ -104,14 +106,21 @@ class Node:
             time.sleep(0.02)
 
     def install_machine(self) -> None:
-        """The simulated machine as at power-on, and its driver, installed as on a host."""
+        """The simulated machine as at power-on, and its driver, installed as on a host. GPUs that
+        ran before keep what a reboot leaves them."""
         folder, tree = containerd.MACHINE_FOLDER, containerd.TREE_FOLDER
         script = f"""
 umask 022
 mkdir -p {folder} {tree}
 chmod 0777 {folder}
 cp /etc/tranche-lab/machine.yaml {folder}/machine.yaml
-TRANCHE_SIM={folder}/machine.yaml /opt/tranche/bin/tranche-sim root {tree} --pci-folder {containerd.PCI_FOLDER}
+export TRANCHE_SIM={folder}/machine.yaml
+if [ -e {_KEPT} ]; then
+  cp {_KEPT} {folder}/state
+  /opt/tranche/bin/tranche-sim clear
+  /opt/tranche/bin/tranche-sim reset --reboot
+fi
+/opt/tranche/bin/tranche-sim root {tree} --pci-folder {containerd.PCI_FOLDER}
 cp -a {tree}/dev/. /dev/
 cp -a {tree}/usr/. /usr/
 ln -sfn {containerd.WRAPPER} /usr/bin/nvidia-ctk
@@ -186,6 +195,8 @@ cp -a {tree}/dev/. /dev/
 
     def power_off(self) -> None:
         """Everything that runs on the node ends at once; its disk stays."""
+        if self.has_gpu and self.client.answers():
+            self.run("cp", f"{containerd.MACHINE_FOLDER}/state", _KEPT, check=False)
         if self._lab.running(self._process):
             self._lab.signal(self._process, signal.SIGKILL)
         if not self._lab.wait_end(self._process, 30):

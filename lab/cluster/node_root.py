@@ -15,6 +15,7 @@ import os
 import pathlib
 import stat
 import sys
+import uuid
 from dataclasses import dataclass
 
 from . import cgroup, linux, supervisor
@@ -153,7 +154,9 @@ def mount_dev(target: pathlib.Path) -> None:
 
 def hide_kernel_settings(root: pathlib.Path) -> None:
     shown = root / "run/tranche-lab/kernel"
-    for name, value in _KERNEL_SETTINGS.items():
+    # Containers see this one too, where they have a GPU (lab/runtime/hooks.cpp).
+    boot = {"kernel/random/boot_id": str(uuid.uuid4())}
+    for name, value in (_KERNEL_SETTINGS | boot).items():
         file = shown / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{value}\n")

@@ -15,6 +15,8 @@ inline constexpr const char* kMachineFolder = "/run/tranche-sim";
 // What `tranche-sim root` wrote on the node: the files that on hardware come with the kernel's
 // driver.
 inline constexpr const char* kTreeFolder = "/run/tranche-lab/machine";
+// The id of the node's boot: the kernel's own is the machine's (lab/cluster/node_root.py).
+inline constexpr const char* kBootId = "/run/tranche-lab/kernel/kernel/random/boot_id";
 
 // For a container that asks for nothing here but has the driver's device nodes from elsewhere (a
 // CDI file, or privileges): what the kernel shows it. Part of driver_edits() too.

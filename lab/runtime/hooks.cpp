@@ -83,17 +83,20 @@ Result<void> update_ldcache(const std::vector<std::string>& folders, const fs::p
   return fail(Code::kIo, fmt::format("ldconfig -r {} failed", root.string()));
 }
 
-Result<void> show_kernel_files(const fs::path& root) {
-  for (const auto* const name : {"proc/driver", "proc/devices"}) {
-    const fs::path source = fs::path(kTreeFolder) / name;
-    const fs::path target = root / name;
-    std::error_code ignored;
-    if (!fs::exists(source, ignored) || !fs::exists(target, ignored)) continue;
-    if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
-      return std::unexpected(errno_error(errno, "mount " + target.string()));
-    }
+Result<void> show(const fs::path& source, const fs::path& target) {
+  std::error_code ignored;
+  if (!fs::exists(source, ignored) || !fs::exists(target, ignored)) return {};
+  if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+    return std::unexpected(errno_error(errno, "mount " + target.string()));
   }
   return {};
+}
+
+Result<void> show_kernel_files(const fs::path& root) {
+  for (const auto* const name : {"proc/driver", "proc/devices"}) {
+    TRY(show(fs::path(kTreeFolder) / name, root / name));
+  }
+  return show(kBootId, root / "proc/sys/kernel/random/boot_id");
 }
 
 }  // namespace

@@ -45,6 +45,11 @@ def env_of(lab, name: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines)
 
 
+def runs_again(lab, name: str) -> bool:
+    [status] = lab.pod(name)["status"]["containerStatuses"]
+    return status["restartCount"] > 0 and status["ready"]
+
+
 def test_two_claims_run_at_once_and_each_is_held_to_its_memory(lab):
     values = (*VALUES, "config.name=mps", "mps.enabled=true", "gfd.enabled=true", "gfd.labelOutput=node")
     small, large = template("small", share("10Gi", 25)), template("large", share("20Gi", 50))
@@ -72,5 +77,14 @@ def test_two_claims_run_at_once_and_each_is_held_to_its_memory(lab):
         with Applied(lab, claiming("next", "small")):
             lab.wait_pod("next")
             assert can_hold(lab, "next", "9Gi")
+            # After a reboot the container waits for the daemon, and is its client as before.
+            lab.reboot(NODE)
+            lab.wait(
+                lambda: runs_again(lab, "next"),
+                lambda: lab.kubectl("describe", "pod", "next")[-3000:],
+                timeout=180,
+            )
+            assert env_of(lab, "next") == told["small"]
+            assert memory_of(lab, "next") == 10 << 10 and can_hold(lab, "next", "9Gi")
         wait_taints(lab)
         wait_clean(lab, NODE)

@@ -114,7 +114,7 @@ def test_restarts_and_a_reboot_under_load(lab, release):
         wait_offer(lab, NODE, 20)
         lab.wait(lambda: held(lab) == before, "everyone keeps what it had", timeout=60)
         check_devices(lab)
-        node.reboot()
+        lab.reboot(NODE)
         lab.wait(lambda: len(running(lab)) == 12 and serves(lab), "all run again", timeout=240)
         wait_offer(lab, NODE, 20, timeout=120)
         check_devices(lab)

@@ -90,7 +90,7 @@ def test_limits_hold_whatever_ends(lab):  # noqa: F811
             )
             check(lab)
 
-            lab.node(NODE).reboot()
+            lab.reboot(NODE)
             lab.wait(
                 lambda: len(now := containers(lab)) == 2 and all(hold(lab, pod, "1Mi") == 0 for pod in now),
                 lambda: f"both run after the reboot: {containers(lab)}",

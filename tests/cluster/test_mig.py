@@ -257,6 +257,6 @@ def test_an_agent_that_is_killed_and_a_node_that_is_rebooted_end_in_the_layout(l
     wait_closed(lab, "gpu-2", "success")
     wait_offers(lab, "gpu-2", small=28)
     # A reboot destroys instances; the layout in force is made again.
-    lab.node("gpu-2").reboot()
+    lab.reboot("gpu-2")
     lab.wait(lambda: offers(lab, "gpu-2") == {SMALL: 28}, lambda: story(lab, "gpu-2"), timeout=120)
     wait_closed(lab, "gpu-2", "success")
