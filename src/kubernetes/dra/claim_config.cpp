@@ -17,7 +17,7 @@ namespace {
 using json::Fields;
 
 constexpr std::array<std::string_view, 4> kIntervals = {"Default", "Short", "Medium", "Long"};
-constexpr std::uint32_t kPerPercent = 10;  // thousandths
+constexpr Bytes kLeast = Bytes::from_mib(1);  // MPS counts in MiB
 
 void allow_only(const Fields& fields, std::initializer_list<std::string_view> keys) {
   for (const auto& member : fields.view().members()) {
@@ -31,10 +31,17 @@ std::optional<Fields> inner(const Fields& fields, std::string_view key) {
   return fields.has(key) ? std::optional(fields.need_object(key)) : std::nullopt;
 }
 
-// "10Gi" or bytes; NVIDIA's form "10G" counts as decimal, as in a quantity.
+// A quantity as Kubernetes writes it, text or number.
 Bytes read_memory(const Fields& fields, std::string_view key) {
-  const auto bytes = parse_bytes(fields.need<std::string>(key));
-  if (!bytes || bytes->value == 0) fields.refuse(key, "is no quantity of bytes above 0");
+  const auto value = fields.view().find(key);
+  const bool is_number = value && value->kind() == json::Kind::kNumber;
+  const auto bytes =
+      parse_bytes(is_number ? std::string(value->text()) : fields.need<std::string>(key));
+  if (!bytes) {
+    fields.refuse(key, "is no quantity of bytes, such as 10Gi");
+  } else if (*bytes < kLeast) {
+    fields.refuse(key, "is less than 1Mi");
+  }
   return bytes.value_or(Bytes{});
 }
 
@@ -51,7 +58,8 @@ void read_mps(const Fields& mps, ClaimSettings& settings) {
   allow_only(mps, {"defaultActiveThreadPercentage", "defaultPinnedDeviceMemoryLimit",
                    "defaultPerDevicePinnedMemoryLimit", "multiUser"});
   if (mps.has("defaultActiveThreadPercentage")) {
-    settings.threads = static_cast<int>(mps.need_number("defaultActiveThreadPercentage", 1, 100));
+    const auto percent = mps.need_number("defaultActiveThreadPercentage", 0, 100);
+    if (percent > 0) settings.threads = static_cast<int>(percent);
   }
   if (mps.has("defaultPinnedDeviceMemoryLimit")) {
     settings.memory = read_memory(mps, "defaultPinnedDeviceMemoryLimit");
@@ -102,24 +110,6 @@ ClaimSettings read_settings(const Fields& fields) {
   return settings;
 }
 
-// The memory that the settings give one device; nullopt: not set.
-std::optional<Bytes> memory_for(const std::string& uuid, const ClaimSettings& settings,
-                                std::size_t index) {
-  auto memory = settings.memory;
-  for (const auto& name : {std::to_string(index), uuid}) {
-    const auto found = settings.memory_of.find(name);
-    if (found != settings.memory_of.end()) memory = found->second;
-  }
-  return memory;
-}
-
-bool is_for(const cluster::ClaimConfig& config, std::string_view request) {
-  if (config.requests.empty()) return true;
-  const auto base = request.substr(0, request.find('/'));
-  return std::ranges::any_of(config.requests,
-                             [&](const std::string& one) { return one == request || one == base; });
-}
-
 }  // namespace
 
 Result<ClaimSettings> parse_settings(std::string_view text) {
@@ -143,60 +133,6 @@ Result<ClaimSettings> parse_settings(std::string_view text) {
   auto settings = json::read_fields(root, read_settings);
   if (!settings) return std::unexpected(std::move(settings).error().with_context(kind));
   return settings;
-}
-
-Result<std::optional<ClaimSettings>> settings_for(const cluster::ResourceClaim& claim,
-                                                  std::string_view request,
-                                                  std::string_view driver) {
-  std::optional<ClaimSettings> last;
-  for (const auto& config : claim.configs) {
-    if (config.driver != driver || !is_for(config, request)) continue;
-    auto read = parse_settings(config.parameters);
-    if (!read) {
-      return std::unexpected(std::move(read).error().with_context(
-          fmt::format("the configuration of request {} (of the {})", request,
-                      config.from_class ? "DeviceClass" : "claim")));
-    }
-    last = *std::move(read);
-    last->from_class = config.from_class;
-  }
-  return last;
-}
-
-Result<void> check_only_lowers(const DeviceLimits& limits, const ClaimSettings& settings,
-                               std::size_t index) {
-  constexpr auto kRemedy =
-      "a configuration only lowers; ask for more in the request's capacity, or leave it out";
-  if (settings.from_class) return {};
-  const auto memory = memory_for(limits.uuid, settings, index);
-  if (memory && limits.memory && *memory > *limits.memory) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("its configuration asks for {} MiB of memory, and its share has {} MiB",
-                            memory->mib(), limits.memory->mib()),
-                kRemedy);
-  }
-  if (settings.threads && limits.permille &&
-      static_cast<std::uint32_t>(*settings.threads) * kPerPercent > *limits.permille) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("its configuration asks for {} % of active threads, and its share has "
-                            "{} % of compute",
-                            *settings.threads, *limits.permille / kPerPercent),
-                kRemedy);
-  }
-  return {};
-}
-
-DeviceLimits lowered(DeviceLimits limits, const ClaimSettings& settings, std::size_t index,
-                     Bytes all) {
-  const auto memory = memory_for(limits.uuid, settings, index);
-  if (memory && *memory < limits.memory.value_or(all)) limits.memory = memory;
-  if (!settings.threads) return limits;
-  const auto permille = static_cast<std::uint32_t>(*settings.threads) * kPerPercent;
-  if (permille < limits.permille.value_or(100 * kPerPercent)) {
-    limits.permille = permille;
-    limits.weight = std::min(limits.weight, permille);
-  }
-  return limits;
 }
 
 }  // namespace tranche::dra

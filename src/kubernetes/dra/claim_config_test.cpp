@@ -35,6 +35,24 @@ TEST(ClaimConfig, ReadsNvidiasKinds) {
       (ClaimSettings{.kind = Kind::kMig, .sharing = SharingWish::kMps}));
 }
 
+// As Kubernetes reads a quantity, and MPS a percentage.
+TEST(ClaimConfig, NumbersAreQuantitiesAndNoThreadsAreNoLimit) {
+  const auto read = [](const char* limits) {
+    return parse_settings(config("GpuConfig", fmt::format(R"(, "sharing": {{"strategy": "MPS",
+        "mpsConfig": {{{}}}}})",
+                                                          limits)));
+  };
+  for (const auto* memory : {"1048576", "1.048576e6", R"("1Mi")", R"("1048576")"}) {
+    const auto settings = read(
+        fmt::format(R"("defaultPinnedDeviceMemoryLimit": {}, "defaultActiveThreadPercentage": 0)",
+                    memory)
+            .c_str());
+    ASSERT_TRUE(settings) << settings.error().message();
+    EXPECT_EQ(settings->memory, Bytes::from_mib(1)) << memory;
+    EXPECT_FALSE(settings->threads);
+  }
+}
+
 struct RefusedConfig {
   const char* name;
   std::string text;
@@ -72,15 +90,24 @@ TEST(ClaimConfig, RefusesStrictly) {
        config("MigDeviceConfig",
               R"(, "sharing": {"strategy": "TimeSlicing", "timeSlicingConfig": {}})"),
        kBad, "for whole GPUs"},
-      {"no threads",
-       sharing(R"({"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": 0}})"), kBad,
+      {"fewer threads than none",
+       sharing(R"({"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": -1}})"), kBad,
        "defaultActiveThreadPercentage"},
       {"too many threads",
        sharing(R"({"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": 101}})"), kBad,
        "defaultActiveThreadPercentage"},
       {"no memory",
        sharing(R"({"strategy": "MPS", "mpsConfig": {"defaultPinnedDeviceMemoryLimit": "0"}})"),
-       kBad, "no quantity of bytes above 0"},
+       kBad, "defaultPinnedDeviceMemoryLimit is less than 1Mi"},
+      {"memory below a MiB",
+       sharing(R"({"strategy": "MPS", "mpsConfig": {"defaultPinnedDeviceMemoryLimit": 1000}})"),
+       kBad, "defaultPinnedDeviceMemoryLimit is less than 1Mi"},
+      {"no quantity",
+       sharing(R"({"strategy": "MPS", "mpsConfig": {"defaultPinnedDeviceMemoryLimit": "10GB"}})"),
+       kBad, "is no quantity of bytes, such as 10Gi"},
+      {"memory that is neither text nor number",
+       sharing(R"({"strategy": "MPS", "mpsConfig": {"defaultPinnedDeviceMemoryLimit": true}})"),
+       kBad, "defaultPinnedDeviceMemoryLimit"},
       {"a device that is none",
        sharing(R"({"strategy": "MPS", "mpsConfig": {"defaultPerDevicePinnedMemoryLimit":
                {"first": "1Gi"}}})"),
@@ -92,65 +119,6 @@ TEST(ClaimConfig, RefusesStrictly) {
     EXPECT_EQ(read.error().code, one.code) << one.name;
     EXPECT_THAT(read.error().message(), HasSubstr(one.says)) << one.name;
   }
-}
-
-cluster::ClaimConfig of(bool from_class, std::vector<std::string> requests, int threads,
-                        const std::string& driver = "gpu.nvidia.com") {
-  return {from_class, std::move(requests), driver,
-          config("GpuConfig", fmt::format(R"(, "sharing": {{"strategy": "MPS",
-                             "mpsConfig": {{"defaultActiveThreadPercentage": {}}}}})",
-                                          threads))};
-}
-
-TEST(ClaimConfig, TheLastThatNamesTheRequestCounts) {
-  const auto threads = [](const cluster::ResourceClaim& claim, const char* request) {
-    const auto settings = settings_for(claim, request, "gpu.nvidia.com").value();
-    return settings ? settings->threads.value_or(0) : -1;
-  };
-  const cluster::ResourceClaim claim{.configs = {of(true, {}, 10), of(false, {"a"}, 20),
-                                                 of(false, {"b/l20"}, 30),
-                                                 of(false, {}, 40, "other.example.com")}};
-  EXPECT_EQ(threads(claim, "a"), 20);
-  EXPECT_EQ(threads(claim, "a/t4"), 20) << "all subrequests of it";
-  EXPECT_EQ(threads(claim, "b/l20"), 30);
-  EXPECT_EQ(threads(claim, "b/t4"), 10);
-  EXPECT_EQ(threads(claim, "c"), 10);
-  EXPECT_EQ(threads({}, "c"), -1);
-  auto broken = claim;
-  broken.configs.push_back({false, {"c"}, "gpu.nvidia.com", "{}"});
-  const auto refused = settings_for(broken, "c", "gpu.nvidia.com");
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(),
-              HasSubstr("the configuration of request c (of the claim)"));
-  EXPECT_TRUE(settings_for(broken, "a", "gpu.nvidia.com")) << "it is another request's";
-}
-
-TEST(ClaimConfig, OnlyLowers) {
-  const DeviceLimits half{
-      .uuid = "GPU-1", .memory = Bytes::from_mib(8192), .weight = 500, .permille = 500};
-  const auto all = Bytes::from_mib(16384);
-  const auto with = [&](const DeviceLimits& limits, int threads, std::uint64_t mib,
-                        std::map<std::string, Bytes> each = {}) {
-    return lowered(limits,
-                   {.sharing = SharingWish::kMps,
-                    .threads = threads,
-                    .memory = Bytes::from_mib(mib),
-                    .memory_of = std::move(each)},
-                   0, all);
-  };
-  EXPECT_EQ(with(half, 80, 12000), half);
-  const auto less = with(half, 30, 1024);
-  EXPECT_EQ(less.permille, 300U);
-  EXPECT_EQ(less.weight, 300U);
-  EXPECT_EQ(less.memory, Bytes::from_mib(1024));
-  EXPECT_EQ(with(half, 80, 1024, {{"0", Bytes::from_mib(512)}}).memory, Bytes::from_mib(512));
-  EXPECT_EQ(with(half, 80, 1024, {{"1", Bytes::from_mib(512)}}).memory, Bytes::from_mib(1024));
-  EXPECT_EQ(with(half, 80, 1024, {{"GPU-1", Bytes::from_mib(256)}}).memory, Bytes::from_mib(256));
-  const DeviceLimits whole{.uuid = "GPU-1", .weight = 1000};
-  EXPECT_EQ(with(whole, 100, 16384), whole);
-  EXPECT_EQ(with(whole, 25, 4096).permille, 250U);
-  EXPECT_EQ(with(whole, 25, 4096).memory, Bytes::from_mib(4096));
-  EXPECT_EQ(lowered(half, {}, 0, all), half);
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "base/uuid.h"
-#include "dra/claim_config.h"
+#include "dra/claim_conflicts.h"
+#include "dra/lowering.h"
 #include "dra/names.h"
 
 namespace tranche::dra {
@@ -87,13 +88,13 @@ Enforcement without_limits(const PreparedDevice& device, const Found& found,
   return can ? facts.of_whole : Enforcement::kOff;
 }
 
-// Sets the limits: the part, lowered by the claim's configuration.
-Result<void> limit(PreparedDevice& device, const std::optional<ClaimSettings>& settings,
-                   std::size_t index, const Found& found, const PlanFacts& facts) {
+// Sets the limits: the part, lowered by the configurations.
+Result<void> limit(PreparedDevice& device, const Lowering& lowering, const Found& found,
+                   const PlanFacts& facts) {
   const auto all = memory_of(found);
   auto limits = consumed_limits(device, all);
-  if (settings && device.part) TRY(check_only_lowers(limits, *settings, index));
-  if (settings) limits = lowered(std::move(limits), *settings, index, all);
+  if (device.part) TRY(check_only_lowers(limits, lowering.by_claim));
+  limits = lowered(std::move(limits), lowering, all);
   if (!limits.memory && !limits.permille) {
     const auto kept = without_limits(device, found, facts);
     if (kept == Enforcement::kOff) return {};
@@ -106,14 +107,6 @@ Result<void> limit(PreparedDevice& device, const std::optional<ClaimSettings>& s
   }
   device.limits = GrantLimits{.enforcement = facts.enforcement, .devices = {std::move(limits)}};
   return {};
-}
-
-Result<void> check_kind(const std::optional<ClaimSettings>& settings, const Found& found) {
-  const bool for_instances = settings && settings->kind == ClaimSettings::Kind::kMig;
-  if (!settings || for_instances == !found.whole()) return {};
-  return fail(Code::kInvalidArgument,
-              for_instances ? "its configuration is a MigDeviceConfig, and it is a whole GPU"
-                            : "its configuration is a GpuConfig, and it is a MIG instance");
 }
 
 // Containers of a GPU that MPS serves become its clients: no other process can use the GPU.
@@ -134,15 +127,38 @@ Result<void> check_place(const Found& found, const PlanFacts& facts) {
               "delete the Pod and its claim, so that the scheduler looks for another device");
 }
 
-// `index`: among the claim's devices.
-Result<PreparedDevice> plan_device(const cluster::ResourceClaim& claim,
-                                   const cluster::AllocatedDevice& allocated, std::size_t index,
-                                   const gpu::Machine& machine, const PlanFacts& facts) {
+// NVIDIA's driver names the pool by the node.
+Result<void> check_pool(const cluster::AllocatedDevice& allocated, const PlanFacts& facts) {
+  if (allocated.pool == facts.pool || allocated.pool == facts.node) return {};
+  return fail(Code::kFailedPrecondition,
+              fmt::format("it is of pool {}, and this node, {}, has pool {}", allocated.pool,
+                          facts.node, facts.pool),
+              "the claim's devices are on another node (does the Pod have spec.nodeName, or do "
+              "Pods on several nodes use one claim?): delete the Pod, leave the node to the "
+              "scheduler, and give each Pod its own claim by a ResourceClaimTemplate");
+}
+
+std::unexpected<Error> no_device(const cluster::AllocatedDevice& allocated,
+                                 const PlanFacts& facts) {
+  const bool nvidias = allocated.pool != facts.pool;
+  return fail(Code::kNotFound, "this node has no such device",
+              fmt::format("{}; delete the Pod and its claim",
+                          nvidias ? "NVIDIA's driver allocated it, and names it differently"
+                                  : "it was taken away after the claim was allocated"));
+}
+
+// A device without its limits.
+struct Planned {
+  PreparedDevice device;
+  Found found;
+  std::string request;  // with its subrequest
+};
+
+Result<Planned> plan_device(const cluster::AllocatedDevice& allocated, const gpu::Machine& machine,
+                            const PlanFacts& facts) {
+  TRY(check_pool(allocated, facts));
   const auto found = find_device(machine, allocated.device);
-  if (!found) {
-    return fail(Code::kNotFound, "this node has no such device",
-                "it was taken away after the claim was allocated; delete the Pod and its claim");
-  }
+  if (!found) return no_device(allocated, facts);
   TRY(check_present(*found->gpu));
   TRY(check_place(*found, facts));
   PreparedDevice device{.request = std::string(allocated.base_request()),
@@ -152,54 +168,48 @@ Result<PreparedDevice> plan_device(const cluster::ResourceClaim& claim,
                         .uuid = found->uuid(),
                         .place = found->place,
                         .admin_access = allocated.admin_access};
-  if (device.admin_access) return device;
-  TRY(serve_by_mps(device, facts));
-  if (!device.share_id.empty()) {
-    if (!is_uuid(device.share_id)) {
-      return fail(Code::kInvalidArgument, "the id of the share is no UUID");
+  if (!device.admin_access) {
+    TRY(serve_by_mps(device, facts));
+    if (!device.share_id.empty()) {
+      if (!is_uuid(device.share_id)) {
+        return fail(Code::kInvalidArgument, "the id of the share is no UUID");
+      }
+      ASSIGN_OR_RETURN(device.part, part_of(allocated, memory_of(*found), size_of(*found->gpu)));
     }
-    ASSIGN_OR_RETURN(device.part, part_of(allocated, memory_of(*found), size_of(*found->gpu)));
   }
-  ASSIGN_OR_RETURN(const auto settings, settings_for(claim, allocated.request, facts.driver));
-  TRY(check_kind(settings, *found));
-  TRY(limit(device, settings, index, *found, facts));
-  return device;
+  return Planned{std::move(device), *found, allocated.request};
 }
 
-bool is_share(const PreparedDevice& device) { return device.part.has_value(); }
-
-void add(const PreparedDevice& device, ConsumedPart& taken) {
-  taken.memory.value += device.part->memory.value;
-  taken.percent += device.part->percent;
-}
-
-std::unexpected<Error> held(const PreparedDevice& device, const PreparedClaim& by) {
-  return fail(Code::kFailedPrecondition,
-              fmt::format("{} is held by claim {}/{}", device.device, by.ns, by.name),
-              "it is free when that claim's last Pod on this node has ended");
-}
-
-// Whether they share hardware: a place and its GPU, and overlapping places.
-bool meet(const PreparedDevice& a, const PreparedDevice& b) {
-  if (a.place && b.place) return overlap(*a.place, *b.place);
-  if (a.place) return a.place->gpu.value == b.uuid;
-  if (b.place) return b.place->gpu.value == a.uuid;
-  return a.uuid == b.uuid;
-}
-
-Result<void> check_device(const PreparedDevice& wanted, const PreparedClaim& claim,
-                          const std::vector<PreparedClaim>& prepared, Bytes memory) {
-  ConsumedPart taken;
-  for (const auto& own : claim.devices) {
-    if (is_share(own) && meet(own, wanted)) add(own, taken);
+Result<std::vector<Planned>> plan_devices(const cluster::ResourceClaim& claim,
+                                          const gpu::Machine& machine, const PlanFacts& facts) {
+  std::vector<Planned> all;
+  for (const auto& allocated : claim.devices) {
+    if (allocated.driver != facts.driver) continue;
+    auto planned = plan_device(allocated, machine, facts);
+    if (!planned) return std::unexpected(std::move(planned).error().with_context(allocated.device));
+    all.push_back(*std::move(planned));
   }
-  for (const auto& other : prepared) {
-    if (other.uid == claim.uid) continue;
-    for (const auto& device : other.devices) {
-      if (device.admin_access || !meet(wanted, device)) continue;
-      if (!is_share(wanted) || !is_share(device)) return held(wanted, other);
-      add(device, taken);
-      if (taken.memory > memory || taken.percent > kAllCompute) return held(wanted, other);
+  return all;
+}
+
+Result<void> limit_all(std::vector<Planned>& all, const cluster::ResourceClaim& claim,
+                       const PlanFacts& facts) {
+  std::vector<Planned*> limited;
+  std::vector<ConfiguredDevice> configured;
+  for (auto& one : all) {
+    if (one.device.admin_access) continue;
+    limited.push_back(&one);
+    configured.push_back(
+        {.name = one.device.device,
+         .request = one.request,
+         .uuid = one.device.uuid,
+         .kind = one.found.whole() ? ClaimSettings::Kind::kGpu : ClaimSettings::Kind::kMig});
+  }
+  ASSIGN_OR_RETURN(const auto lowerings, lowerings_of(claim, configured, facts.driver));
+  for (std::size_t n = 0; n < limited.size(); ++n) {
+    auto done = limit(limited[n]->device, lowerings[n], limited[n]->found, facts);
+    if (!done) {
+      return std::unexpected(std::move(done).error().with_context(limited[n]->device.device));
     }
   }
   return {};
@@ -228,26 +238,11 @@ Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu:
       .ns = claim.key.ns, .name = claim.key.name, .uid = claim.uid, .boot = facts.boot};
   const auto& users = claim.reserved_for;
   if (users.size() == 1 && users.front().resource == "pods") result.pod = users.front().uid;
-  for (const auto& allocated : claim.devices) {
-    if (allocated.driver != facts.driver || allocated.pool != facts.pool) continue;
-    auto device = plan_device(claim, allocated, result.devices.size(), machine, facts);
-    if (!device) return std::unexpected(std::move(device).error().with_context(allocated.device));
-    result.devices.push_back(*std::move(device));
-  }
+  ASSIGN_OR_RETURN(auto planned, plan_devices(claim, machine, facts));
+  TRY(limit_all(planned, claim, facts));
+  for (auto& one : planned) result.devices.push_back(std::move(one.device));
+  TRY(check_adds_up(result, machine));
   return result;
-}
-
-Result<void> check_conflicts(const PreparedClaim& wanted,
-                             const std::vector<PreparedClaim>& prepared,
-                             const gpu::Machine& machine) {
-  for (const auto& device : wanted.devices) {
-    if (device.admin_access) continue;
-    const auto* gpu = gpu::find_gpu(machine, {device.uuid});
-    // The scheduler now allocates what programs can use. Claims allocated earlier from the GPU's
-    // size are all prepared, as before.
-    TRY(check_device(device, wanted, prepared, gpu == nullptr ? Bytes() : size_of(*gpu)));
-  }
-  return {};
 }
 
 }  // namespace tranche::dra

@@ -19,6 +19,7 @@ namespace tranche::dra {
 
 struct PlanFacts {
   std::string driver;
+  std::string node;
   std::string pool;
   std::string boot;
   // Why shares cannot be limited on this node; empty: they can.
@@ -36,28 +37,21 @@ struct PlanFacts {
   Enforcement of_whole = Enforcement::kOff;
 };
 
-// The claim's devices from this driver's pool, in the claim's order; those of other drivers and
-// nodes are omitted. A share's limits are the memory and compute that the claim consumed; a share
-// with all of both is unlimited, like a GPU that the claim has exclusively. The claim's
-// configuration lowers these limits, and those of an exclusive device (dra/claim_config.h). A place
-// has no UUID yet.
+// The claim's devices, in the claim's order; those of other drivers are omitted. NVIDIA's driver,
+// of the same name, calls the pool as the node: its claims are taken where the devices' names are
+// ours. A share's limits are the memory and compute that the claim consumed; a share with all of
+// both is unlimited, like a GPU that the claim has exclusively. The configurations lower these
+// limits, and those of an exclusive device (dra/lowering.h). A place has no UUID yet.
 //
-// Errors name the device: kFailedPrecondition, the claim has no allocation, a share cannot be
-// limited here, or no instances are created on that GPU; kNotFound, this node has no such device;
-// kUnavailable, the GPU is lost, or should be served by MPS and is not; kInvalidArgument, the
-// allocation makes no sense.
+// Errors name the device: kFailedPrecondition, the claim has no allocation, or one on another node,
+// a share cannot be limited here, or no instances are created on that GPU; kNotFound, this node has
+// no such device; kUnavailable, the GPU is lost, or should be served by MPS and is not;
+// kInvalidArgument, the allocation or a configuration makes no sense.
 Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu::Machine& machine,
                                  const PlanFacts& facts);
 
 // The most that a device's containers may have: its part, or the whole of a device without one.
 // `all`: the memory of the device.
 DeviceLimits consumed_limits(const PreparedDevice& device, Bytes all);
-
-// Whether both can be prepared at the same time: a device, a whole GPU, or a place on it belongs to
-// one claim. Shares may not add up to more than the GPU. An error names the conflicting claim
-// (kFailedPrecondition). The same claim never conflicts with itself.
-Result<void> check_conflicts(const PreparedClaim& wanted,
-                             const std::vector<PreparedClaim>& prepared,
-                             const gpu::Machine& machine);
 
 }  // namespace tranche::dra

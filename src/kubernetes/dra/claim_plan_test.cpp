@@ -4,37 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/mig_tables.h"
-#include "support/machines.h"
+#include "dra/claim_conflicts.h"
+#include "dra/testing.h"
 
 namespace tranche::dra::claim_plan_test {
 namespace {
 
-using cluster::AllocatedDevice;
-using cluster::ResourceClaim;
+using namespace testing_;  // NOLINT: the words of these tests
 using ::testing::HasSubstr;
-
-constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
-constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
-constexpr std::uint64_t kMiB = 1U << 20U;
-
-const PlanFacts kFacts{.driver = "gpu.nvidia.com", .pool = "gpu-n1", .boot = "boot-1"};
-
-AllocatedDevice allocated(const std::string& device) {
-  return {.request = "gpu/l20", .driver = "gpu.nvidia.com", .pool = "gpu-n1", .device = device};
-}
-
-AllocatedDevice share(const std::string& device, std::uint64_t mib, std::uint64_t percent,
-                      const std::string& id = kShare) {
-  auto result = allocated(device);
-  result.share_id = id;
-  result.consumed = {{"memory", mib * kMiB}, {"compute", percent}};
-  return result;
-}
-
-ResourceClaim claim_of(std::vector<AllocatedDevice> devices) {
-  return {.key = {"team", "c"}, .uid = kUid, .allocated = true, .devices = std::move(devices)};
-}
 
 TEST(ClaimPlan, HalfAGpuIsLimitedToHalf) {
   const auto machine = test::machine_of({test::l20(0)});
@@ -125,31 +102,48 @@ TEST(ClaimPlan, InstancesAreFoundAndOtherDriversDevicesOmitted) {
       test::machine_of({test::a100_40gb(0).mig({"1g.5gb", "2g.10gb"}), test::l20(1)});
   auto foreign = allocated("gpu-1");
   foreign.driver = "other.example.com";
-  auto elsewhere = allocated("gpu-1");
-  elsewhere.pool = "gpu-n2";
+  foreign.pool = "gpu-n2";
   const auto plan =
-      plan_claim(claim_of({allocated("gpu-0-mig-2g10gb-gi2-ci0"), foreign, elsewhere}), machine,
-                 kFacts)
+      plan_claim(claim_of({allocated("gpu-0-mig-2g10gb-gi2-ci0"), foreign}), machine, kFacts)
           .value();
   ASSERT_EQ(plan.devices.size(), 1U);
   EXPECT_EQ(plan.devices[0].uuid, test::mig_uuid(0, 1));
   EXPECT_FALSE(plan.devices[0].limits);
 }
 
-// --- places -------------------------------------------------------------------------------------
+// A Pod with spec.nodeName, or the second of two Pods with one claim. It would run without a GPU.
+TEST(ClaimPlan, DevicesOfAnotherNodeAreAnError) {
+  const auto machine = test::machine_of({test::l20(0), test::l20(1)});
+  auto elsewhere = allocated("gpu-1");
+  elsewhere.pool = "gpu-n2";
+  for (const auto& devices : {std::vector{elsewhere}, std::vector{allocated("gpu-0"), elsewhere}}) {
+    const auto refused = plan_claim(claim_of(devices), machine, kFacts);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(refused.error().message(),
+                HasSubstr("gpu-1: it is of pool gpu-n2, and this node, n1, has pool gpu-n1"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("delete the Pod"));
+  }
+}
 
-gpu::Machine cut_machine() {
-  auto machine = test::machine_of({test::h100(0), test::h100(1)});
-  for (auto& gpu : machine.gpus) gpu.mig_geometry = gpu::find_mig_model("h100-80gb")->geometry;
-  return machine;
+// NVIDIA's driver names the pool by the node, and the devices almost as we do.
+TEST(ClaimPlan, ClaimsOfNvidiasDriverAreTakenWhereTheirDevicesAreKnown) {
+  const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
+  auto gpu = allocated("gpu-0");
+  gpu.pool = "n1";
+  const auto plan = plan_claim(claim_of({gpu}), machine, kFacts);
+  ASSERT_TRUE(plan) << plan.error().message();
+  ASSERT_EQ(plan->devices.size(), 1U);
+  EXPECT_EQ(plan->devices[0].uuid, test::gpu_uuid(0));
+  EXPECT_EQ(plan->devices[0].pool, "n1") << "kubelet compares it with the claim";
+  auto instance = allocated("gpu-1-mig-1g5gb-19-6");
+  instance.pool = "n1";
+  const auto refused = plan_claim(claim_of({instance}), machine, kFacts);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("delete the Pod and its claim"));
 }
-PlanFacts cut_facts(const gpu::Machine& machine) {
-  auto facts = kFacts;
-  facts.partitionable = {machine.gpus[0].uuid};
-  return facts;
-}
-const std::string kSmall = "gpu-0-mig-1g10gb-19-3";
-const std::string kLarge = "gpu-0-mig-3g40gb-9-0";
+
+// --- places -------------------------------------------------------------------------------------
 
 TEST(ClaimPlan, APlaceIsPlannedWhereInstancesAreCreated) {
   const auto machine = cut_machine();
@@ -285,88 +279,88 @@ TEST(ClaimPlan, TheConfigurationLowers) {
   EXPECT_FALSE(check_conflicts(plan, {beside}, machine)) << "the claim has all of it all the same";
 }
 
-TEST(ClaimPlan, AConfigurationForAnotherKindOfDeviceIsRefused) {
-  const auto machine = test::machine_of({test::a100_40gb(0).mig({"1g.5gb"})});
-  auto claim = claim_of({allocated("gpu-0-mig-1g5gb-gi1-ci0")});
-  claim.configs = {{true, {}, "gpu.nvidia.com", mps(50)}};
+// Who may claim from the class must not be able to undo it.
+TEST(ClaimPlan, AClaimsConfigurationDoesNotUndoItsClasss) {
+  const auto machine = test::machine_of({test::l20(0)});
+  auto claim = claim_of({allocated("gpu-0")});
+  constexpr auto kEmpty = R"({"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"})";
+  const struct {
+    const char* name;
+    std::vector<cluster::ClaimConfig> configs;
+  } cases[] = {
+      {"empty",
+       {{true, {"gpu"}, "gpu.nvidia.com", mps(20)}, {false, {}, "gpu.nvidia.com", kEmpty}}},
+      {"more", {{true, {}, "gpu.nvidia.com", mps(20)}, {false, {}, "gpu.nvidia.com", mps(90)}}},
+      {"less", {{true, {}, "gpu.nvidia.com", mps(90)}, {false, {}, "gpu.nvidia.com", mps(20)}}},
+      // Before Kubernetes 1.35 every class of the claim is for all of its requests.
+      {"another class",
+       {{true, {}, "gpu.nvidia.com", mps(20)}, {true, {}, "gpu.nvidia.com", kEmpty}}},
+  };
+  for (const auto& [name, configs] : cases) {
+    claim.configs = configs;
+    const auto plan = plan_claim(claim, machine, kFacts);
+    ASSERT_TRUE(plan) << name << plan.error().message();
+    ASSERT_TRUE(plan->devices[0].limits) << name;
+    EXPECT_EQ(plan->devices[0].limits->devices[0].permille, 200U) << name;
+  }
+}
+
+TEST(ClaimPlan, AConfigurationIsForTheDevicesOfItsKind) {
+  const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
+  auto instance = allocated("gpu-1-mig-1g5gb-gi1-ci0");
+  instance.request = "mig";
+  auto claim = claim_of({allocated("gpu-0"), instance});
+  claim.configs = {{false, {}, "gpu.nvidia.com", mps(50)}};
   const auto plan = plan_claim(claim, machine, kFacts);
-  ASSERT_FALSE(plan);
-  EXPECT_THAT(plan.error().message(), HasSubstr("is a GpuConfig, and it is a MIG instance"));
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->devices[0].limits->devices[0].permille, 500U);
+  EXPECT_FALSE(plan->devices[1].limits);
+  claim.configs = {{false, {"gpu", "mig"}, "gpu.nvidia.com", mps(50)}};
+  const auto refused = plan_claim(claim, machine, kFacts);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("for gpu, mig is a GpuConfig, and gpu-1-mig-1g5gb-gi1-ci0 is a MIG"));
+  // The scheduler writes the names of requests into a class's.
+  claim.configs[0].from_class = true;
+  EXPECT_TRUE(plan_claim(claim, machine, kFacts));
   claim.configs[0].parameters = "{}";
   EXPECT_FALSE(plan_claim(claim, machine, kFacts));
 }
 
-// --- next to other claims -----------------------------------------------------------------------
-
-PreparedClaim prepared(const std::string& uid, const gpu::Machine& machine,
-                       std::vector<AllocatedDevice> devices) {
-  auto claim = claim_of(std::move(devices));
-  auto plan = plan_claim(claim, machine, kFacts).value();
-  plan.uid = uid;
-  plan.name = uid;
-  return plan;
+TEST(ClaimPlan, AnIndexCountsTheDevicesOfItsConfiguration) {
+  const auto machine = test::machine_of({test::l20(0), test::l20(1), test::l20(2)});
+  auto last = allocated("gpu-2");
+  auto middle = allocated("gpu-1");
+  last.request = middle.request = "pair";
+  auto claim = claim_of({allocated("gpu-0"), last, middle});
+  claim.configs = {
+      {false,
+       {"pair"},
+       "gpu.nvidia.com",
+       pinned(R"("defaultPerDevicePinnedMemoryLimit": {"0": 1073741824, "1": "2Gi"})")}};
+  const auto plan = plan_claim(claim, machine, kFacts);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_FALSE(plan->devices[0].limits);
+  ASSERT_TRUE(plan->devices[1].limits && plan->devices[2].limits);
+  EXPECT_EQ(plan->devices[1].limits->devices[0].memory, Bytes::from_mib(2048));
+  EXPECT_EQ(plan->devices[2].limits->devices[0].memory, Bytes::from_mib(1024))
+      << "in the order of UUIDs, as in NVIDIA's driver";
 }
 
-TEST(ClaimConflicts, SharesFitUpToTheWholeGpu) {
+TEST(ClaimPlan, TwoSharesOfAClaimAreNotMoreThanTheGpu) {
   const auto machine = test::machine_of({test::l20(0)});
-  const auto half = prepared("a", machine, {share("gpu-0", 23034, 50)});
-  const auto other = prepared("b", machine, {share("gpu-0", 23034, 50)});
-  EXPECT_TRUE(check_conflicts(other, {half}, machine));
-  EXPECT_TRUE(check_conflicts(half, {half, other}, machine)) << "the same claim again";
-  for (const auto& more : {share("gpu-0", 1, 1), share("gpu-0", 46068, 100)}) {
-    const auto third = check_conflicts(prepared("c", machine, {more}), {half, other}, machine);
-    ASSERT_FALSE(third);
-    EXPECT_EQ(third.error().code, Code::kFailedPrecondition);
-    EXPECT_THAT(third.error().what, HasSubstr("gpu-0 is held by claim team/"));
-  }
-}
-
-TEST(ClaimConflicts, AWholeDeviceBelongsToOneClaim) {
-  const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
-  const std::string instance = "gpu-1-mig-1g5gb-gi1-ci0";
-  const auto whole = prepared("a", machine, {allocated("gpu-0"), allocated(instance)});
-  for (const auto& device : {allocated("gpu-0"), share("gpu-0", 1, 1), allocated(instance)}) {
-    EXPECT_FALSE(check_conflicts(prepared("b", machine, {device}), {whole}, machine))
-        << device.device;
-  }
-  auto admin = allocated("gpu-0");
-  admin.admin_access = true;
-  const auto monitor = prepared("m", machine, {admin});
-  EXPECT_TRUE(check_conflicts(monitor, {whole}, machine));
-  EXPECT_TRUE(check_conflicts(whole, {monitor}, machine));
-}
-
-TEST(ClaimConflicts, APlaceIsOnItsGpuAndNextToOtherPlaces) {
-  const auto machine = cut_machine();
-  const auto facts = cut_facts(machine);
-  const auto claim = [&](const std::string& uid, const AllocatedDevice& device) {
-    auto plan = plan_claim(claim_of({device}), machine, facts).value();
-    plan.uid = uid;
-    return plan;
+  const auto with = [&](std::uint64_t mib, int percent) {
+    return plan_claim(claim_of({share("gpu-0", 23034, 50),
+                                share("gpu-0", mib, static_cast<std::uint64_t>(percent),
+                                      "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f")}),
+                      machine, kFacts);
   };
-  const auto small = claim("a", allocated(kSmall));
-  const auto beside = claim("b", allocated("gpu-0-mig-3g40gb-9-4"));
-  auto made = beside;
-  fill_uuid(made.devices[0], "MIG-7");
-  EXPECT_TRUE(check_conflicts(small, {beside}, machine));
-  EXPECT_TRUE(check_conflicts(small, {made}, machine));
-  EXPECT_TRUE(check_conflicts(small, {claim("c", allocated("gpu-1"))}, machine));
-  for (const auto& device :
-       {allocated(kSmall), allocated(kLarge), allocated("gpu-0"), share("gpu-0", 1, 1)}) {
-    const auto other = claim("c", device);
-    EXPECT_FALSE(check_conflicts(small, {other}, machine)) << device.device;
-    EXPECT_FALSE(check_conflicts(other, {made, small}, machine)) << device.device;
+  EXPECT_TRUE(with(23034, 50));
+  for (const auto& refused : {with(23035, 50), with(23034, 51)}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(refused.error().message(), HasSubstr("shares of gpu-0 are more than the GPU: "));
   }
-}
-
-TEST(ClaimConflicts, TwoSharesInOneClaimCountTogether) {
-  const auto machine = test::machine_of({test::l20(0)});
-  const auto two = prepared("a", machine,
-                            {share("gpu-0", 11517, 25),
-                             share("gpu-0", 11517, 25, "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f")});
-  EXPECT_TRUE(check_conflicts(two, {prepared("b", machine, {share("gpu-0", 23034, 50)})}, machine));
-  EXPECT_FALSE(
-      check_conflicts(two, {prepared("b", machine, {share("gpu-0", 23035, 50)})}, machine));
 }
 
 TEST(ClaimPlan, MpsDevicesArePreparedOnlyWhileMpsServes) {

@@ -101,6 +101,24 @@ void take_shares_away(SliceDevice& device) {
   for (auto& [name, capacity] : device.capacity) capacity.policy.reset();
 }
 
+// Kubelet looks a device up by the pool that the claim names: of claims that NVIDIA's driver
+// allocated, another one.
+void add_foreign_pools(std::vector<dra::DeviceHealth>& all,
+                       const std::vector<dra::PreparedClaim>& prepared, const std::string& pool) {
+  for (const auto& claim : prepared) {
+    for (const auto& device : claim.devices) {
+      if (device.pool == pool) continue;
+      const auto ours = std::ranges::find_if(all, [&](const dra::DeviceHealth& one) {
+        return one.pool == pool && one.device == device.device;
+      });
+      if (ours == all.end()) continue;
+      auto same = *ours;
+      same.pool = device.pool;
+      if (std::ranges::find(all, same) == all.end()) all.push_back(std::move(same));
+    }
+  }
+}
+
 void sort_by_name(dra::Pool& pool) { std::ranges::sort(pool.gpus, {}, &SliceDevice::name); }
 
 }  // namespace
@@ -156,6 +174,7 @@ std::vector<dra::DeviceHealth> health_of(const State& state,
       if (all.back().reason.empty()) all.back().reason = reason_of(device.place->gpu.value);
     }
   }
+  add_foreign_pools(all, prepared, pool);
   return all;
 }
 

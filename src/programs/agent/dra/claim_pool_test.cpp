@@ -201,6 +201,19 @@ TEST_F(CutPoolTest, AnIllGpuIsIllInItsPlaces) {
   EXPECT_EQ(told[2].reason, "XID 79");
 }
 
+// A claim that NVIDIA's driver allocated names the node as pool.
+TEST_F(ClaimPoolTest, HealthIsToldByThePoolOfTheClaim) {
+  state_.health = {{uuid(1), "XID 79"}};
+  auto nvidias = claim(1);
+  nvidias.devices.at(0).pool = "n1";
+  const auto told = health_of(state_, {nvidias, nvidias, claim(0)}, "pool");
+  std::vector<std::string> of_n1;
+  for (const auto& one : told) {
+    if (one.pool == "n1") of_n1.push_back(one.device + ": " + one.reason);
+  }
+  EXPECT_THAT(of_n1, testing::ElementsAre("gpu-1: XID 79"));
+}
+
 TEST_F(ClaimPoolTest, TellsAnotherOrderFromOtherDevices) {
   const auto before = make_claim_pool(state_, {});
   EXPECT_TRUE(differ_in_order_alone(before, make_claim_pool(state_, {.prepared = {claim(2)}})));

@@ -9,6 +9,7 @@
 #include "cdi/claim_spec.h"
 #include "cluster/kinds.h"
 #include "cluster/resource_claim.h"
+#include "dra/claim_conflicts.h"
 #include "dra/joint.h"
 #include "dra/mps_together.h"
 #include "offer/devices.h"

@@ -51,7 +51,7 @@ class ClaimPreparerTest : public testing::Test {
     node.files.driver_version = "550.163.01";
     node.files.nodes = {{"/dev/nvidia0", {}}, {"/dev/nvidiactl", {}}};
     node.limits = offer::LimitMounts{"/lib.so", "/preload", "/tenants"};
-    node.facts = {.driver = "gpu.nvidia.com", .pool = "gpu-n1", .boot = "boot-1"};
+    node.facts = {.driver = "gpu.nvidia.com", .node = "n1", .pool = "gpu-n1", .boot = "boot-1"};
     node_ = std::make_shared<const ClaimNode>(std::move(node));
     objects_.put(cluster::kResourceClaim, claim_json("half", kUid, kShare, 23034, 50));
     objects_.put(cluster::kResourceClaim, claim_json("other", kOther, kShare2, 23034, 50));
@@ -264,6 +264,18 @@ TEST_F(ClaimPreparerTest, RefusesAClaimThatIsAnotherOrGone) {
   EXPECT_THAT(records(), IsEmpty());
   node_ = nullptr;
   EXPECT_EQ(driver.prepare(kHalf).error().code, Code::kUnavailable);
+}
+
+// Kubelet fails the Pod with the error, rather than starting it without a GPU.
+TEST_F(ClaimPreparerTest, AClaimOfAnotherNodeIsNotPreparedAsNothing) {
+  auto elsewhere = claim_json("half", kUid, kShare, 23034, 50);
+  elsewhere.replace(elsewhere.find("gpu-n1"), 6, "gpu-n2");
+  objects_.put(cluster::kResourceClaim, elsewhere);
+  const auto refused = preparer().prepare(kHalf);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("it is of pool gpu-n2, and this node, n1"));
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_TRUE(book_.claims().empty());
 }
 
 TEST_F(ClaimPreparerTest, AfterARebootNothingIsPrepared) {

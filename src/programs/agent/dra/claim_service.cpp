@@ -196,6 +196,7 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
           .limits = standing.mounts,
           .leaving = leaving_devices(state.get<MigStanding>(), *state.machine),
           .facts = {.driver = names_.driver,
+                    .node = names_.node,
                     .pool = dra::pool_name(names_.node),
                     .boot = ports_.boot,
                     .no_limits = standing.no_limits,
