@@ -23,6 +23,7 @@ from limited import can_hold, limit, wait_event
 from pods import GPU, Applied, pod
 from release import Release, condition, label
 
+GROUP = "resource.nvidia.com/v1beta1"
 HALF = template("half", share("22722Mi", 50))
 CONFIGS = {"default": {"version": "v1"}}
 CONFIGS["limited"] = {"version": "v1", "tranche": {"limits": {"enforcement": "strict"}}}
@@ -194,7 +195,7 @@ def test_two_shares_of_one_gpu_in_one_container_are_added_up(lab, release):
 
 
 def configured(name: str, one: dict, sharing: dict) -> str:
-    parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": sharing}
+    parameters = {"apiVersion": GROUP, "kind": "GpuConfig", "sharing": sharing}
     return template(name, one, config=[{"opaque": {"driver": DRIVER, "parameters": parameters}}])
 
 
@@ -234,4 +235,24 @@ def test_a_configuration_of_nvidias_driver_lowers_and_never_raises(lab, release)
             lab.wait_pod("alone")
             [part] = tenants(lab).values()
             assert (part.get("memoryBytes"), part["permille"]) == (None, 300)
+    wait_clean(lab, "l20")
+
+
+def test_a_claims_configuration_does_not_undo_that_of_its_class(lab, release):
+    gpus = f"device.driver == '{DRIVER}' && device.attributes['{DRIVER}'].type == 'gpu'"
+    lowering = {"apiVersion": GROUP, "kind": "GpuConfig", "sharing": mps(defaultActiveThreadPercentage=20)}
+    low = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "low"},
+        "spec": {
+            "selectors": [{"cel": {"expression": gpus}}],
+            "config": [{"opaque": {"driver": DRIVER, "parameters": lowering}}],
+        },
+    }
+    emptied = configured("emptied", request(device_class="low"), {"strategy": "TimeSlicing"})
+    with Applied(lab, json.dumps(low), emptied, claiming("emptied", "emptied")):
+        lab.wait_pod("emptied")
+        [part] = tenants(lab).values()
+        assert part["permille"] == 200
     wait_clean(lab, "l20")

@@ -1,6 +1,7 @@
 """Resource claims (DRA) with a real scheduler, kubelet and API server: what a claim gets on a node in mode dra, and
 that nothing is given out twice when modes, agents and kubelets change."""
 
+import json
 import re
 
 import pytest
@@ -59,6 +60,30 @@ def test_two_halves_share_a_gpu_and_a_third_waits(lab, release):
                 lab.kubectl("delete", "pod", "one", "--wait")
                 lab.wait_pod("three")
                 assert memory_of(lab, "three") == 22722
+        wait_clean(lab, "l20")
+
+
+def test_a_pod_on_another_node_than_its_claim_does_not_run_without_a_gpu(lab, release):
+    both = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "both"}]}
+    claim = json.loads(HALF) | {"kind": "ResourceClaim", "metadata": {"name": "both"}}
+    claim["spec"] = claim["spec"]["spec"]
+
+    def using(name: str, **spec: object) -> str:
+        made = json.loads(claiming(name, "half", **spec))
+        made["spec"] |= both
+        return json.dumps(made)
+
+    with InMode(lab, "l20"), InMode(lab, "a100"):
+        wait_devices(lab, "l20", "gpu-0")
+        lab.wait(lambda: devices(lab, "a100"), "a100 publishes")
+        here = {"kubernetes.io/hostname": "l20"}
+        with Applied(lab, json.dumps(claim), using("scheduled", nodeSelector=here)):
+            lab.wait_pod("scheduled")
+            with Applied(lab, using("bound", nodeName="a100")):
+                why = "it is of pool gpu-l20, and this node, a100, has pool gpu-a100"
+                lab.wait(lambda: why in lab.kubectl("describe", "pod", "bound"), "the Pod says why")
+                assert lab.pod("bound")["status"]["phase"] == "Pending"
+                assert not records(lab, "a100")
         wait_clean(lab, "l20")
 
 

@@ -189,7 +189,10 @@ Result<std::vector<Planned>> plan_devices(const cluster::ResourceClaim& claim,
     if (!planned) return std::unexpected(std::move(planned).error().with_context(allocated.device));
     all.push_back(*std::move(planned));
   }
-  return all;
+  if (!all.empty()) return all;
+  return fail(Code::kFailedPrecondition,
+              fmt::format("the claim has no device of driver {}", facts.driver),
+              "it was changed since the Pod was scheduled: delete the Pod");
 }
 
 Result<void> limit_all(std::vector<Planned>& all, const cluster::ResourceClaim& claim,

@@ -189,7 +189,11 @@ TEST(ClaimPlan, Refuses) {
   odd_uid.uid = "../../etc";
   auto no_memory = share("gpu-0", 0, 50);
   no_memory.consumed.erase("memory");
+  auto foreign = allocated("gpu-0");
+  foreign.driver = "other.example.com";
   const RefusalCase cases[] = {
+      {"nothing of ours", claim_of({foreign}), Code::kFailedPrecondition,
+       "no device of driver gpu.nvidia.com"},
       {"no allocation", unallocated, Code::kFailedPrecondition, "the claim has no allocation"},
       {"a uid that is a path", odd_uid, Code::kInvalidArgument, "no UUID"},
       {"no such device", claim_of({allocated("gpu-7")}), Code::kNotFound,
