@@ -103,13 +103,17 @@ SliceDevice GpuDevices::whole() const {
   return device;
 }
 
-std::vector<SliceDevice> GpuDevices::instances() const {
+std::vector<SliceDevice> GpuDevices::existing() const {
   std::vector<SliceDevice> devices;
-  if (!partitions()) {
-    for (const auto& instance : gpu_.mig_instances) devices.push_back(existing(instance));
-    return devices;
-  }
-  for (const auto* profile : mig::largest_first(gpu_.mig_geometry)) {
+  if (partitions()) return devices;
+  for (const auto& instance : gpu_.mig_instances) devices.push_back(existing(instance));
+  return devices;
+}
+
+std::vector<SliceDevice> GpuDevices::places() const {
+  std::vector<SliceDevice> devices;
+  if (!partitions()) return devices;
+  for (const auto* profile : mig::smallest_first(gpu_.mig_geometry)) {
     for (auto start = profile->starts.rbegin(); start != profile->starts.rend(); ++start) {
       devices.push_back(place(*profile, *start));
     }

@@ -25,8 +25,11 @@ class GpuDevices {
   bool partitions() const;
 
   cluster::SliceDevice whole() const;
-  // The places where instances may be created, or else the existing instances.
-  std::vector<cluster::SliceDevice> instances() const;
+  // The places where instances may be created: small profiles before large ones, and of each profile
+  // the places at the end first, where fewer large profiles could start.
+  std::vector<cluster::SliceDevice> places() const;
+  // The instances of a GPU without places.
+  std::vector<cluster::SliceDevice> existing() const;
 
  private:
   void put_common(cluster::SliceDevice& device) const;

@@ -1,14 +1,23 @@
 #include "dra/pool.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <variant>
 
 #include "dra/counters.h"
 #include "dra/gpu_devices.h"
 #include "dra/names.h"
+#include "gpu/mig_name.h"
 
 namespace tranche::dra {
 namespace {
+
+using cluster::SliceDevice;
 
 // Fills slices one after the other.
 class Slices {
@@ -51,10 +60,38 @@ class Slices {
   std::vector<cluster::ResourceSlice> slices_;
 };
 
+// A MIG device's size, as its profile's name says it; what has no such name comes last.
+auto name_of_profile(const SliceDevice& device) {
+  const auto profile = device.attributes.find("profile");
+  const auto* text =
+      profile == device.attributes.end() ? nullptr : std::get_if<std::string>(&profile->second);
+  constexpr int kMost = std::numeric_limits<int>::max();
+  return (text == nullptr ? std::nullopt : gpu::parse_mig_name(*text))
+      .value_or(gpu::MigName{.compute_slices = kMost, .gpu_slices = kMost});
+}
+
+auto size_key(const SliceDevice& device) {
+  const auto name = name_of_profile(device);
+  return std::tuple(name.gpu_slices, name.memory_gb, name.compute_slices,
+                    name.kind != gpu::MigKind::kPlain);
+}
+
+// Places are in that order already.
+void put_smallest_first(std::vector<std::vector<SliceDevice>>& groups) {
+  for (auto& group : groups) {
+    if (group.front().consumes.empty()) std::ranges::stable_sort(group, {}, size_key);
+  }
+  std::ranges::stable_sort(groups, {}, [](const std::vector<SliceDevice>& group) {
+    const auto name = name_of_profile(group.front());
+    return std::tuple(name.gpu_slices, name.memory_gb);
+  });
+}
+
 }  // namespace
 
 Pool make_pool(const gpu::Machine& machine, const PoolFacts& facts) {
   Pool pool;
+  std::vector<SliceDevice> existing;
   for (const auto& gpu : machine.gpus) {
     if (!gpu.mig_unread.empty()) continue;  // unknown whether it is whole or divided
     const GpuDevices devices(machine, gpu, facts);
@@ -62,11 +99,14 @@ Pool make_pool(const gpu::Machine& machine, const PoolFacts& facts) {
       pool.counters.push_back({counter_set_name(gpu), whole_gpu(gpu.mig_geometry)});
     }
     if (devices.has_whole()) pool.gpus.push_back(devices.whole());
-    auto instances = devices.instances();
-    if (!instances.empty()) pool.instances.push_back(std::move(instances));
+    std::ranges::move(devices.existing(), std::back_inserter(existing));
+    if (auto places = devices.places(); !places.empty())
+      pool.instances.push_back(std::move(places));
   }
-  // First fit takes whole GPUs and shares from the first GPU on, and instances from the last.
-  if (!facts.partitionable.empty()) std::ranges::reverse(pool.instances);
+  if (!existing.empty()) pool.instances.push_back(std::move(existing));
+  // First fit takes whole GPUs and shares from the first GPU on, and places from the last.
+  std::ranges::reverse(pool.instances);
+  put_smallest_first(pool.instances);
   return pool;
 }
 

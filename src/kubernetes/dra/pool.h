@@ -24,17 +24,17 @@ namespace tranche::dra {
 struct Pool {
   std::vector<cluster::CounterSet> counters;
   std::vector<cluster::SliceDevice> gpus;  // by index
-  // The MIG devices of each GPU that has any, by the GPU's index, or last GPU first if instances
-  // are created for claims: large profiles before small ones, and of each profile the places at the
-  // end first, where fewer large profiles could start.
+  // The MIG devices: a group of all existing instances, smallest first, and a group per GPU of the
+  // places on it (dra/gpu_devices.h), last GPU first. The group with the smallest device comes
+  // first, so a claim that names no profile gets that, and existing instances before places.
   std::vector<std::vector<cluster::SliceDevice>> instances;
 };
 
 Pool make_pool(const gpu::Machine& machine, const PoolFacts& facts);
 
 // The pool as ResourceSlices, of generation `generation` and within the API server's limits:
-// counter sets first, then the GPUs, then the instances; those of one GPU are in one slice. One
-// empty slice for an empty pool. Without uid, version and owners.
+// counter sets first, then the GPUs, then the instances; the places of one GPU are in one slice.
+// One empty slice for an empty pool. Without uid, version and owners.
 struct PoolNames {
   std::string driver;
   std::string node;

@@ -15,6 +15,7 @@ namespace {
 
 using cluster::SemanticVersion;
 using cluster::SliceDevice;
+using ::testing::ContainerEq;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::IsEmpty;
@@ -174,15 +175,49 @@ TEST(Pool, AnExistingInstanceHasItsUuidAndNoCounters) {
   EXPECT_THAT(device.consumes, IsEmpty());
 }
 
-// First fit takes them in this order.
-TEST(Pool, PlacesGoFromLargeToSmallAndFromTheEnd) {
+// First fit takes them in this order: a claim that names no profile gets the smallest.
+TEST(Pool, PlacesGoFromSmallToLargeAndFromTheEnd) {
   const auto machine = with_geometry(test::machine_of({test::h100(0)}), "h100-80gb");
   const auto names = names_of(make_pool(machine, partitionable(machine)).instances.at(0));
-  EXPECT_EQ(names.front(), "gpu-0-mig-7g80gb-0-0");
-  const std::vector<std::string> threes = {"gpu-0-mig-3g40gb-9-4", "gpu-0-mig-3g40gb-9-0"};
-  EXPECT_THAT(std::vector(names.begin() + 2, names.begin() + 4), ::testing::ContainerEq(threes));
+  const std::vector<std::string> smallest = {"gpu-0-mig-1g10gb-19-6", "gpu-0-mig-1g10gb-19-5"};
+  EXPECT_THAT(std::vector(names.begin(), names.begin() + 2), ContainerEq(smallest));
+  EXPECT_EQ(names.at(7), "gpu-0-mig-1g10gb-me-20-6") << "what has more than its size comes later";
+  const std::vector<std::string> largest = {"gpu-0-mig-3g40gb-9-4", "gpu-0-mig-3g40gb-9-0",
+                                            "gpu-0-mig-4g40gb-5-0", "gpu-0-mig-7g80gb-0-0"};
+  EXPECT_THAT(std::vector(names.end() - 4, names.end()), ContainerEq(largest));
   EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size());
   for (const auto& name : names) EXPECT_EQ(name.find_first_of("+."), std::string::npos) << name;
+}
+
+TEST(Pool, ExistingInstancesGoFromSmallToLargeOverAllGpus) {
+  const auto machine =
+      test::machine_of({test::a100_40gb(0).mig({"3g.20gb", "1g.5gb+me", "1g.5gb"}),
+                        test::a100_40gb(1).mig({"2g.10gb", "1g.5gb", "1c.2g.10gb"})});
+  const auto pool = make_pool(machine, {});
+  ASSERT_THAT(pool.instances, SizeIs(1));
+  EXPECT_THAT(names_of(pool.instances[0]),
+              ElementsAre("gpu-0-mig-1g5gb-gi3-ci0", "gpu-1-mig-1g5gb-gi2-ci0",
+                          "gpu-0-mig-1g5gb-me-gi2-ci0", "gpu-1-mig-1c2g10gb-gi3-ci0",
+                          "gpu-1-mig-2g10gb-gi1-ci0", "gpu-0-mig-3g20gb-gi1-ci0"));
+}
+
+// An instance that exists is taken before a place of its size; a large one is not, for a small one.
+TEST(Pool, WhatExistsComesBeforePlacesUnlessItIsLarger) {
+  struct Row {
+    const char* name;
+    const char* exists;
+    const char* first;
+  };
+  const Row rows[] = {{"as small", "1g.5gb", "gpu-1-mig-1g5gb-gi1-ci0"},
+                      {"larger", "3g.20gb", "gpu-0-mig-1g5gb-19-6"}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const auto machine = with_geometry(
+        test::machine_of({test::a100_40gb(0).mig(), test::a100_40gb(1).mig({row.exists})}),
+        "a100-40gb");
+    const auto pool = make_pool(machine, {.shares = true, .partitionable = {machine.gpus[0].uuid}});
+    EXPECT_EQ(pool.instances.at(0).at(0).name, row.first);
+  }
 }
 
 TEST(Pool, TaintsAreThoseOfTheGpuAndOfTheInstance) {

@@ -56,6 +56,17 @@ class Filling {
   std::pair<int, int> left_{1 << 20, 0};  // compute and memory slices that the best leaves free
 };
 
+// By size, ascending (`sign` 1) or descending (-1).
+std::vector<const gpu::GpuInstanceProfile*> sorted(const gpu::MigGeometry& geometry, int sign) {
+  std::vector<const gpu::GpuInstanceProfile*> profiles;
+  for (const auto& profile : geometry.profiles) profiles.push_back(&profile);
+  std::ranges::stable_sort(profiles, {}, [sign](const gpu::GpuInstanceProfile* profile) {
+    return std::tuple(sign * profile->compute_slices, sign * profile->memory_slices,
+                      profile->kind != gpu::MigKind::kPlain);
+  });
+  return profiles;
+}
+
 }  // namespace
 
 Occupancy::Occupancy(const gpu::MigGeometry& geometry)
@@ -113,13 +124,11 @@ void Occupancy::add(const GpuLayout& layout) {
 }
 
 std::vector<const gpu::GpuInstanceProfile*> largest_first(const gpu::MigGeometry& geometry) {
-  std::vector<const gpu::GpuInstanceProfile*> profiles;
-  for (const auto& profile : geometry.profiles) profiles.push_back(&profile);
-  std::ranges::stable_sort(profiles, {}, [](const gpu::GpuInstanceProfile* profile) {
-    return std::tuple(-profile->compute_slices, -profile->memory_slices,
-                      profile->kind != gpu::MigKind::kPlain);
-  });
-  return profiles;
+  return sorted(geometry, -1);
+}
+
+std::vector<const gpu::GpuInstanceProfile*> smallest_first(const gpu::MigGeometry& geometry) {
+  return sorted(geometry, 1);
 }
 
 // They are all of one size, so placing each as early as possible leaves most for the others.

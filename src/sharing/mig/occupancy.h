@@ -48,6 +48,8 @@ class Occupancy {
 // The profiles, largest first: by compute slices, then memory slices; among equals plain ones
 // first, then in the geometry's order.
 std::vector<const gpu::GpuInstanceProfile*> largest_first(const gpu::MigGeometry& geometry);
+// The other way round; among equals plain ones first here too.
+std::vector<const gpu::GpuInstanceProfile*> smallest_first(const gpu::MigGeometry& geometry);
 
 // How many instances of the profile alone fit next to what is taken.
 int number_beside(Occupancy taken, const gpu::GpuInstanceProfile& profile);

@@ -150,8 +150,8 @@ class CutPoolTest : public ClaimPoolTest {
 TEST_F(CutPoolTest, AllPlacesAreListedTheLastGpusFirst) {
   const auto all = instances();
   ASSERT_THAT(all, SizeIs(testing::Gt(20)));
-  EXPECT_THAT(all.front(), testing::StartsWith("gpu-1-mig-7g80gb"));
-  EXPECT_THAT(all.back(), testing::StartsWith("gpu-0-mig-1g10gb"));
+  EXPECT_EQ(all.front(), "gpu-1-mig-1g10gb-19-6") << "what a claim without a profile gets";
+  EXPECT_THAT(all.back(), testing::StartsWith("gpu-0-mig-7g80gb"));
   EXPECT_THAT(names(), ElementsAre("gpu-0", "gpu-1"));
   EXPECT_THAT(make_claim_pool(state_, {}).counters, SizeIs(2));
   EXPECT_EQ(instances({cut(1)}), all) << "what is taken, the counters say";
@@ -163,7 +163,7 @@ TEST_F(CutPoolTest, APlaceThatIsHeldStaysListedAlone) {
   state_.edit<ClaimStanding>().cut = {node_.uuid(0)};
   auto listed = instances({cut(1)});
   EXPECT_THAT(listed.front(), "gpu-1-mig-3g40gb-9-4");
-  EXPECT_THAT(listed.at(1), testing::StartsWith("gpu-0-mig-7g80gb"));
+  EXPECT_THAT(listed.at(1), "gpu-0-mig-1g10gb-19-6");
   EXPECT_THAT(make_claim_pool(state_, {.prepared = {cut(1)}}).counters, SizeIs(2));
 
   state_.edit<NodeModeStanding>().mode = NodeMode::kDevicePlugin;
