@@ -97,6 +97,7 @@ SliceDevice GpuDevices::whole() const {
   put_common(device);
   put_text(device, kIslandAttribute, text_of(facts_.islands, gpu_.uuid));
   put_share(device);
+  put_multiprocessors(device);
   put_total(device);
   device.taints = taints({gpu_.uuid.value});
   if (partitions()) device.consumes = {{counter_set_name(gpu_), whole_gpu(gpu_.mig_geometry)}};
@@ -144,6 +145,18 @@ void GpuDevices::put_share(SliceDevice& device) const {
   }
   device.capacity = {{"memory", share_of(memory, kMiB)}, {"compute", share_of(100, 1)}};
   device.shareable = true;
+}
+
+// Compute is what is limited, so a share that names no multiprocessors takes none of them.
+void GpuDevices::put_multiprocessors(SliceDevice& device) const {
+  std::uint64_t most = 0;
+  for (const auto& profile : gpu_.mig_geometry.profiles) {
+    const auto has = profile.attributes.value_or(gpu::MigAttributes()).multiprocessors;
+    most = std::max(most, static_cast<std::uint64_t>(std::max(has, 0)));
+  }
+  if (most == 0) return;
+  auto& capacity = device.capacity["multiprocessors"] = {.value = most};
+  if (device.shareable) capacity.policy = cluster::CapacityPolicy{.max = most};
 }
 
 void GpuDevices::put_total(SliceDevice& device) const {

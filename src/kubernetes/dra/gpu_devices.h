@@ -34,6 +34,8 @@ class GpuDevices {
  private:
   void put_common(cluster::SliceDevice& device) const;
   void put_share(cluster::SliceDevice& device) const;
+  // Adds the multiprocessors of the largest MIG profile, if known.
+  void put_multiprocessors(cluster::SliceDevice& device) const;
   // Adds the GPU's total if the capacity is less.
   void put_total(cluster::SliceDevice& device) const;
   std::vector<cluster::DeviceTaint> taints(std::initializer_list<std::string> uuids) const;

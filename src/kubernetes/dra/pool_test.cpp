@@ -103,6 +103,15 @@ TEST(Pool, OnlyUsableMemoryIsDivided) {
   EXPECT_FALSE(whole.attributes.contains("tranche.dev/totalMemory"));
 }
 
+// NVIDIA's driver publishes them, so requests name them. A share that names none takes none.
+TEST(Pool, AGpuOfAKnownGeometryHasItsMultiprocessors) {
+  const auto machine = with_geometry(test::machine_of({test::h100(0)}), "h100-80gb");
+  EXPECT_EQ(make_pool(machine, {}).gpus[0].capacity.at("multiprocessors"),
+            (cluster::DeviceCapacity{132, {}}));
+  EXPECT_EQ(make_pool(machine, {.shares = true}).gpus[0].capacity.at("multiprocessors"),
+            (cluster::DeviceCapacity{132, {{.otherwise = 0, .min = 0, .max = 132, .step = 1}}}));
+}
+
 TEST(Pool, AGpuWithAnUnreadMigLayoutIsOmitted) {
   auto machine = with_geometry(test::machine_of({test::h100(0), test::h100(1)}), "h100-80gb");
   machine.gpus[0].mig_unread = "Unknown Error";

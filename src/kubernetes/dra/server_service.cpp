@@ -9,6 +9,7 @@
 #include "cdi/claim_spec.h"
 #include "dra/server.h"
 #include "kubelet/proto/dra_health.grpc.pb.h"
+#include "kubelet/proto/dra_health_v1.grpc.pb.h"
 #include "kubelet/proto/dra_v1.grpc.pb.h"
 #include "kubelet/proto/dra_v1beta1.grpc.pb.h"
 #include "kubelet/proto/pluginregistration.grpc.pb.h"
@@ -97,14 +98,31 @@ constexpr std::chrono::seconds kBetweenMessages{10};
 // How soon the end of a stream by kubelet is detected.
 constexpr std::chrono::milliseconds kLookAtStream{500};
 
-v1alpha1::NodeWatchResourcesResponse to_wire(const HealthBoard::View& view) {
-  v1alpha1::NodeWatchResourcesResponse wire;
+// The names of the health service up to Kubernetes 1.36, and from 1.37 on.
+struct HealthV1alpha1 {
+  using Service = v1alpha1::DRAResourceHealth::Service;
+  using Request = v1alpha1::NodeWatchResourcesRequest;
+  using Message = v1alpha1::NodeWatchResourcesResponse;
+  static constexpr auto kHealthy = v1alpha1::HEALTHY;
+  static constexpr auto kUnhealthy = v1alpha1::UNHEALTHY;
+};
+struct HealthV1 {
+  using Service = ::v1::DRAResourceHealth::Service;
+  using Request = ::v1::NodeWatchResourcesRequest;
+  using Message = ::v1::NodeWatchResourcesResponse;
+  static constexpr auto kHealthy = ::v1::HEALTHY;
+  static constexpr auto kUnhealthy = ::v1::UNHEALTHY;
+};
+
+template <class Names>
+typename Names::Message to_wire(const HealthBoard::View& view) {
+  typename Names::Message wire;
   const auto at = std::chrono::floor<std::chrono::seconds>(view.at.time_since_epoch()).count();
   for (const auto& device : view.devices) {
     auto& one = *wire.add_devices();
     one.mutable_device()->set_pool_name(device.pool);
     one.mutable_device()->set_device_name(device.device);
-    one.set_health(device.reason.empty() ? v1alpha1::HEALTHY : v1alpha1::UNHEALTHY);
+    one.set_health(device.reason.empty() ? Names::kHealthy : Names::kUnhealthy);
     one.set_last_updated_time(at);
     one.set_message(device.reason);
   }
@@ -112,16 +130,17 @@ v1alpha1::NodeWatchResourcesResponse to_wire(const HealthBoard::View& view) {
 }
 
 // A stream of the devices' health: at once, on each change, and at least every kBetweenMessages.
-class HealthMethods final : public v1alpha1::DRAResourceHealth::Service {
+template <class Names>
+class HealthMethods final : public Names::Service {
  public:
   explicit HealthMethods(const HealthBoard& board) : board_(board) {}
 
   // Ends the streams.
   void stop() { stopped_ = true; }
 
-  grpc::Status NodeWatchResources(
-      grpc::ServerContext* context, const v1alpha1::NodeWatchResourcesRequest* /*request*/,
-      grpc::ServerWriter<v1alpha1::NodeWatchResourcesResponse>* writer) override {
+  grpc::Status NodeWatchResources(grpc::ServerContext* context,
+                                  const typename Names::Request* /*request*/,
+                                  grpc::ServerWriter<typename Names::Message>* writer) override {
     board_.note_asked();
     std::optional<std::uint64_t> sent;
     auto due = std::chrono::steady_clock::now();
@@ -130,7 +149,7 @@ class HealthMethods final : public v1alpha1::DRAResourceHealth::Service {
       if (view.stopped) break;
       const auto now = std::chrono::steady_clock::now();
       if (sent == view.version && now < due) continue;
-      if (!writer->Write(to_wire(view))) break;
+      if (!writer->Write(to_wire<Names>(view))) break;
       sent = view.version;
       due = now + kBetweenMessages;
     }
@@ -157,6 +176,7 @@ class RegistrationMethods final : public pluginregistration::Registration::Servi
     // Kubelet uses the first version that it supports.
     info->add_supported_versions("v1.DRAPlugin");
     info->add_supported_versions("v1beta1.DRAPlugin");
+    info->add_supported_versions("v1.DRAResourceHealth");
     info->add_supported_versions("v1alpha1.DRAResourceHealth");
     return grpc::Status::OK;
   }
@@ -195,11 +215,15 @@ class DriverServer final : public Server {
       : options_(std::move(options)),
         v1_(driver),
         v1beta1_(driver),
-        health_(health),
+        health_v1_(health),
+        health_v1alpha1_(health),
         registration_(options_, std::move(registered)) {}
 
   // Kubelet's streams only end on request.
-  ~DriverServer() override { health_.stop(); }
+  ~DriverServer() override {
+    health_v1_.stop();
+    health_v1alpha1_.stop();
+  }
 
   // The registration socket comes last, because kubelet calls as soon as it sees it.
   Result<void> serve(const Log& log) {
@@ -210,9 +234,9 @@ class DriverServer final : public Server {
           errno_error(error.value(), "mkdir " + options_.socket.parent_path().string()));
     }
     remove_dead(options_);
-    ASSIGN_OR_RETURN(calls_,
-                     kubelet::SocketServer::start({.socket = options_.socket, .kind = "DRA driver"},
-                                                  {&v1_, &v1beta1_, &health_}, {}, log));
+    ASSIGN_OR_RETURN(calls_, kubelet::SocketServer::start(
+                                 {.socket = options_.socket, .kind = "DRA driver"},
+                                 {&v1_, &v1beta1_, &health_v1_, &health_v1alpha1_}, {}, log));
     ASSIGN_OR_RETURN(registrations_, kubelet::SocketServer::start({.socket = options_.registration,
                                                                    .watched_folder = true,
                                                                    .kind = "DRA driver"},
@@ -226,7 +250,8 @@ class DriverServer final : public Server {
   const Options options_;
   MethodsV1 v1_;
   MethodsV1beta1 v1beta1_;
-  HealthMethods health_;
+  HealthMethods<HealthV1> health_v1_;
+  HealthMethods<HealthV1alpha1> health_v1alpha1_;
   RegistrationMethods registration_;
   // Destroyed in reverse order, and before the methods.
   std::unique_ptr<kubelet::SocketServer> calls_;

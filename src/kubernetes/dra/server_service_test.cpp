@@ -13,6 +13,7 @@
 
 #include "dra/server.h"
 #include "kubelet/proto/dra_health.grpc.pb.h"
+#include "kubelet/proto/dra_health_v1.grpc.pb.h"
 #include "kubelet/proto/dra_v1.grpc.pb.h"
 #include "kubelet/proto/dra_v1beta1.grpc.pb.h"
 #include "kubelet/proto/pluginregistration.grpc.pb.h"
@@ -167,7 +168,8 @@ TEST_F(DriverServerTest, RegistersAndReportsKubeletsAnswer) {
   EXPECT_EQ(info.name(), "gpu.nvidia.com");
   EXPECT_EQ(info.endpoint(), socket_.string());
   EXPECT_THAT(info.supported_versions(),
-              ElementsAre("v1.DRAPlugin", "v1beta1.DRAPlugin", "v1alpha1.DRAResourceHealth"));
+              ElementsAre("v1.DRAPlugin", "v1beta1.DRAPlugin", "v1.DRAResourceHealth",
+                          "v1alpha1.DRAResourceHealth"));
   for (const bool taken : {false, true}) {
     grpc::ClientContext context;
     pluginregistration::RegistrationStatus status;
@@ -181,29 +183,48 @@ TEST_F(DriverServerTest, RegistersAndReportsKubeletsAnswer) {
               ElementsAre("kubelet refuses driver gpu.nvidia.com: endpoint in use", "taken"));
 }
 
-TEST_F(DriverServerTest, StreamsTheHealthOfEveryDeviceAsItChanges) {
+// The service has one name up to Kubernetes 1.36, and another from 1.37 on.
+template <class Names>
+class HealthStreamTest : public DriverServerTest {};
+
+struct Alpha {
+  using Service = v1alpha1::DRAResourceHealth;
+  using Message = v1alpha1::NodeWatchResourcesResponse;
+  static constexpr auto kHealthy = v1alpha1::HEALTHY;
+  static constexpr auto kUnhealthy = v1alpha1::UNHEALTHY;
+};
+struct Stable {
+  using Service = ::v1::DRAResourceHealth;
+  using Message = ::v1::NodeWatchResourcesResponse;
+  static constexpr auto kHealthy = ::v1::HEALTHY;
+  static constexpr auto kUnhealthy = ::v1::UNHEALTHY;
+};
+using HealthServices = testing::Types<Alpha, Stable>;
+TYPED_TEST_SUITE(HealthStreamTest, HealthServices);
+
+TYPED_TEST(HealthStreamTest, HasEveryDeviceAsItChanges) {
   const auto at = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
-  health_.set({{"gpu-n1", "gpu-0"}, {"gpu-n1", "gpu-1"}}, at);
-  health_.note_taken({});
+  this->health_.set({{"gpu-n1", "gpu-0"}, {"gpu-n1", "gpu-1"}}, at);
+  this->health_.note_taken({});
   const std::chrono::steady_clock::time_point later{std::chrono::hours(1)};
-  EXPECT_TRUE(health_.goes_unasked(later));
+  EXPECT_TRUE(this->health_.goes_unasked(later));
   grpc::ClientContext context;
-  const auto kubelet = stub<v1alpha1::DRAResourceHealth>(socket_);
+  const auto kubelet = this->template stub<typename TypeParam::Service>(this->socket_);
   const auto stream = kubelet->NodeWatchResources(&context, {});
-  v1alpha1::NodeWatchResourcesResponse message;
+  typename TypeParam::Message message;
   ASSERT_TRUE(stream->Read(&message));
-  EXPECT_FALSE(health_.goes_unasked(later));
+  EXPECT_FALSE(this->health_.goes_unasked(later));
   ASSERT_EQ(message.devices_size(), 2);
   EXPECT_EQ(message.devices(0).device().pool_name(), "gpu-n1");
   EXPECT_EQ(message.devices(0).device().device_name(), "gpu-0");
-  EXPECT_EQ(message.devices(0).health(), v1alpha1::HEALTHY);
+  EXPECT_EQ(message.devices(0).health(), TypeParam::kHealthy);
   EXPECT_EQ(message.devices(0).last_updated_time(), 1'700'000'000);
-  health_.set({{"gpu-n1", "gpu-0", "XID 79"}, {"gpu-n1", "gpu-1"}}, at);
+  this->health_.set({{"gpu-n1", "gpu-0", "XID 79"}, {"gpu-n1", "gpu-1"}}, at);
   ASSERT_TRUE(stream->Read(&message));
-  EXPECT_EQ(message.devices(0).health(), v1alpha1::UNHEALTHY);
+  EXPECT_EQ(message.devices(0).health(), TypeParam::kUnhealthy);
   EXPECT_EQ(message.devices(0).message(), "XID 79");
-  EXPECT_EQ(message.devices(1).health(), v1alpha1::HEALTHY);
-  server_.reset();
+  EXPECT_EQ(message.devices(1).health(), TypeParam::kHealthy);
+  this->server_.reset();
   EXPECT_FALSE(stream->Read(&message)) << "the stream ends with its server";
 }
 
