@@ -66,9 +66,10 @@ def slices(lab, node: str) -> list[dict]:
     ]
 
 
-def devices(lab, node: str) -> dict[str, dict]:
-    """What the node publishes, by name."""
-    return {device["name"]: device for one in slices(lab, node) for device in one.get("devices", [])}
+def devices(lab, node: str, for_admins: bool = False) -> dict[str, dict]:
+    """What the node publishes, by name, for all or for requests with adminAccess."""
+    listed = [device for one in slices(lab, node) for device in one.get("devices", [])]
+    return {device["name"]: device for device in listed if device["name"].endswith("-admin") == for_admins}
 
 
 def wait_devices(lab, node: str, *names: str) -> None:

@@ -54,13 +54,14 @@ class Claims:
         return self.node.agent(*self.flags(), *arguments, env=self.environment())
 
     def devices(self) -> dict:
-        """What the node publishes, by name."""
+        """What the node publishes, by name, without the devices for adminAccess."""
         slices = self.server.request("GET", f"{API}/resourceslices")["items"]
         return {
             device["name"]: device
             for one in slices
             if one["spec"].get("nodeName") == self.name
             for device in one["spec"].get("devices", [])
+            if not device["name"].endswith("-admin")
         }
 
     def taints(self, device: str = "gpu-0") -> list:

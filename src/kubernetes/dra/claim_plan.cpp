@@ -24,6 +24,7 @@ struct Found {
   const gpu::MigInstance* instance = nullptr;
   const gpu::GpuInstanceProfile* profile = nullptr;
   std::optional<MigPlace> place = {};
+  bool for_admins = false;
 
   bool whole() const { return instance == nullptr && !place; }
   std::string uuid() const {
@@ -35,6 +36,7 @@ struct Found {
 std::optional<Found> find_device(const gpu::Machine& machine, std::string_view name) {
   for (const auto& gpu : machine.gpus) {
     if (gpu_device_name(gpu) == name) return Found{.gpu = &gpu};
+    if (admin_device_name(gpu) == name) return Found{.gpu = &gpu, .for_admins = true};
     for (const auto& instance : gpu.mig_instances) {
       if (existing_device_name(gpu, instance) == name) {
         return Found{.gpu = &gpu, .instance = &instance};
@@ -161,6 +163,11 @@ Result<Planned> plan_device(const cluster::AllocatedDevice& allocated, const gpu
   if (!found) return no_device(allocated, facts);
   TRY(check_present(*found->gpu));
   TRY(check_place(*found, facts));
+  if (found->for_admins && !allocated.admin_access) {
+    return fail(Code::kInvalidArgument, "the device is for requests with adminAccess alone",
+                "request class gpu.nvidia.com or gpu-share, without the toleration of " +
+                    std::string(kAdminTaint));
+  }
   PreparedDevice device{.request = std::string(allocated.base_request()),
                         .pool = allocated.pool,
                         .device = allocated.device,

@@ -86,6 +86,18 @@ TEST(ClaimPlan, AWholeGpuIsStartedWithTheLimiterWhereItsResourceHasLimits) {
       plan_claim(claim_of({allocated("gpu-0")}), machine, facts).value().devices[0].limits);
 }
 
+TEST(ClaimPlan, TheDeviceForAdminsIsForAdminAccessAlone) {
+  const auto machine = test::machine_of({test::l20(0)});
+  auto device = allocated("gpu-0-admin");
+  const auto ordinary = plan_claim(claim_of({device}), machine, kFacts);
+  ASSERT_FALSE(ordinary);
+  EXPECT_EQ(ordinary.error().code, Code::kInvalidArgument);
+  device.admin_access = true;
+  const auto monitor = plan_claim(claim_of({device}), machine, kFacts).value().devices.at(0);
+  EXPECT_EQ(monitor.uuid, test::gpu_uuid(0));
+  EXPECT_TRUE(monitor.admin_access);
+}
+
 // All of the memory and a part of the time, or vice versa.
 TEST(ClaimPlan, TheWholeIsNotLimited) {
   const auto machine = test::machine_of({test::l20(0)});

@@ -104,6 +104,17 @@ SliceDevice GpuDevices::whole() const {
   return device;
 }
 
+SliceDevice GpuDevices::for_admins() const {
+  auto device = whole();
+  device.name = admin_device_name(gpu_);
+  device.attributes["type"] = std::string("gpu-admin");
+  device.shareable = false;
+  for (auto& [name, capacity] : device.capacity) capacity.policy.reset();
+  device.consumes.clear();
+  device.taints.push_back({.key = kAdminTaint, .effect = "NoSchedule"});
+  return device;
+}
+
 std::vector<SliceDevice> GpuDevices::existing() const {
   std::vector<SliceDevice> devices;
   if (partitions()) return devices;

@@ -25,6 +25,9 @@ class GpuDevices {
   bool partitions() const;
 
   cluster::SliceDevice whole() const;
+  // The same GPU for requests with adminAccess, which the scheduler refuses a shareable or divided
+  // device in use.
+  cluster::SliceDevice for_admins() const;
   // The places where instances may be created: small profiles before large ones, and of each profile
   // the places at the end first, where fewer large profiles could start.
   std::vector<cluster::SliceDevice> places() const;

@@ -30,6 +30,8 @@ std::string gpu_device_name(const gpu::Gpu& gpu) {
   return fmt::format("gpu-{}", gpu.minor < 0 ? gpu.index : gpu.minor);
 }
 
+std::string admin_device_name(const gpu::Gpu& gpu) { return gpu_device_name(gpu) + "-admin"; }
+
 std::string mig_device_name(const gpu::Gpu& gpu, const gpu::GpuInstanceProfile& profile,
                             int start) {
   return fmt::format("{}-mig-{}-{}-{}", gpu_device_name(gpu), label_part(profile.name), profile.id,

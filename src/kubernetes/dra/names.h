@@ -12,11 +12,15 @@ namespace tranche::dra {
 // Our addition to NVIDIA's attributes: which GPUs are linked by NVLink, for a claim that wants
 // several of them together (matchAttribute).
 inline constexpr std::string_view kIslandAttribute = "tranche.dev/nvlinkIsland";
+// On a device that only requests with adminAccess get. The chart's policy adds the toleration.
+inline constexpr const char* kAdminTaint = "tranche.dev/admin-access";
 inline constexpr std::string_view kPciBusIdAttribute = "resource.kubernetes.io/pciBusID";
 inline constexpr std::string_view kPcieRootAttribute = "resource.kubernetes.io/pcieRoot";
 
 // "gpu-0", by the minor number, or else by NVML's index.
 std::string gpu_device_name(const gpu::Gpu& gpu);
+// "gpu-0-admin": the same GPU for requests with adminAccess alone.
+std::string admin_device_name(const gpu::Gpu& gpu);
 // "gpu-0-mig-1g10gb-19-3": profile without its dot, its id, the first memory slice. Characters not
 // allowed in a DNS label become hyphens ("1g10gb-me").
 std::string mig_device_name(const gpu::Gpu& gpu, const gpu::GpuInstanceProfile& profile, int start);

@@ -98,7 +98,10 @@ Pool make_pool(const gpu::Machine& machine, const PoolFacts& facts) {
     if (devices.partitions()) {
       pool.counters.push_back({counter_set_name(gpu), whole_gpu(gpu.mig_geometry)});
     }
-    if (devices.has_whole()) pool.gpus.push_back(devices.whole());
+    if (devices.has_whole()) {
+      pool.gpus.push_back(devices.whole());
+      pool.admins.push_back(devices.for_admins());
+    }
     std::ranges::move(devices.existing(), std::back_inserter(existing));
     if (auto places = devices.places(); !places.empty())
       pool.instances.push_back(std::move(places));
@@ -114,8 +117,9 @@ std::vector<cluster::ResourceSlice> make_slices(Pool pool, const PoolNames& name
                                                 std::int64_t generation) {
   Slices slices(names, generation);
   slices.add_all(std::move(pool.counters));
-  if (!pool.gpus.empty()) slices.begin();
+  if (!pool.gpus.empty() || !pool.admins.empty()) slices.begin();
   for (auto& device : pool.gpus) slices.add(std::move(device));
+  for (auto& device : pool.admins) slices.add(std::move(device));
   // Instances and whole GPUs are in separate slices, because the order of GPUs changes on its own.
   if (!pool.instances.empty()) slices.begin();
   for (auto& group : pool.instances) {

@@ -4,6 +4,7 @@
 //   gpu-0                   a whole GPU, and if shares can be limited any part of it: a claim takes
 //                           the memory (bytes) and compute (percent) that it names, and all of both
 //                           if it names none
+//   gpu-0-admin             the same GPU for requests with adminAccess: never full, takes nothing
 //   gpu-0-mig-1g10gb-19-3   a MIG instance: an existing one, or a place where one may be created
 //
 // Where instances may be created for claims, all devices of a GPU consume one counter set: a place
@@ -23,7 +24,8 @@ namespace tranche::dra {
 
 struct Pool {
   std::vector<cluster::CounterSet> counters;
-  std::vector<cluster::SliceDevice> gpus;  // by index
+  std::vector<cluster::SliceDevice> gpus;    // by index
+  std::vector<cluster::SliceDevice> admins;  // the same GPUs for adminAccess
   // The MIG devices: a group of all existing instances, smallest first, and a group per GPU of the
   // places on it (dra/gpu_devices.h), last GPU first. The group with the smallest device comes
   // first, so a claim that names no profile gets that, and existing instances before places.

@@ -78,6 +78,22 @@ TEST(Pool, AGpuHasNvidiasAttributesAndSharesOfMemoryAndCompute) {
                    .shareable = true}));
 }
 
+// The scheduler (1.36) refuses a full shareable device, and one whose counters are spent, to
+// adminAccess as well.
+TEST(Pool, EachGpuIsThereOnceMoreForAdmins) {
+  const auto machine = with_geometry(test::machine_of({test::h100(0), test::l20(1)}), "h100-80gb");
+  const auto pool = make_pool(machine, partitionable(machine));
+  EXPECT_THAT(names_of(pool.admins), ElementsAre("gpu-0-admin", "gpu-1-admin"));
+  const auto& device = pool.admins.at(0);
+  EXPECT_FALSE(device.shareable);
+  EXPECT_THAT(device.consumes, IsEmpty());
+  EXPECT_FALSE(device.capacity.at("memory").policy);
+  EXPECT_EQ(text(device, "type"), "gpu-admin");
+  EXPECT_EQ(text(device, "uuid"), test::gpu_uuid(0));
+  EXPECT_THAT(device.taints, ElementsAre(cluster::DeviceTaint{.key = "tranche.dev/admin-access",
+                                                              .effect = "NoSchedule"}));
+}
+
 // A claim gets either the whole GPU or nothing of it.
 TEST(Pool, WithoutLimitsNothingIsShared) {
   const auto pool = make_pool(test::machine_of({test::l20(0)}), {});
@@ -251,7 +267,7 @@ TEST(Slices, EightPartitionableGpus) {
   ASSERT_THAT(slices, SizeIs(6));  // counters, GPUs, two GPUs' places each
   EXPECT_THAT(slices[0].counters, SizeIs(8));
   EXPECT_THAT(slices[0].devices, IsEmpty());
-  EXPECT_THAT(slices[1].devices, SizeIs(8));
+  EXPECT_THAT(slices[1].devices, SizeIs(16));  // each for claims and for admins
   EXPECT_THAT(slices[2].devices, SizeIs(50));
   for (std::size_t i = 0; i < slices.size(); ++i) {
     EXPECT_EQ(slices[i].name, "n1-gpu.nvidia.com-0" + std::to_string(i));
@@ -273,7 +289,7 @@ TEST(Slices, StayWithinTheLimitsOfTheApiServer) {
     EXPECT_NE(slice.counters.empty(), slice.devices.empty());
     devices += slice.devices.size();
   }
-  EXPECT_EQ(devices, 17U + (17 * 25) + 200);
+  EXPECT_EQ(devices, (2 * 17U) + (17 * 25) + 200);
 }
 
 // Kubernetes needs at least one slice in a pool.

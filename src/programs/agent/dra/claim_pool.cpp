@@ -139,6 +139,7 @@ dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
     return elsewhere.contains(gpu) || !places.contains({gpu});
   };
   std::erase_if(pool.gpus, is_out);
+  std::erase_if(pool.admins, is_out);
   for (auto& group : pool.instances) std::erase_if(group, is_out);
   std::erase_if(pool.instances, [](const auto& group) { return group.empty(); });
   if (wish.dropped.shares) std::ranges::for_each(pool.gpus, take_shares_away);
@@ -163,6 +164,7 @@ std::vector<dra::DeviceHealth> health_of(const State& state,
   };
   for (const auto& gpu : state.machine->gpus) {
     add(dra::gpu_device_name(gpu), gpu.uuid.value);
+    add(dra::admin_device_name(gpu), gpu.uuid.value);
     for (const auto& instance : gpu.mig_instances) {
       add(dra::existing_device_name(gpu, instance), instance.uuid.value);
     }
@@ -183,8 +185,8 @@ bool differ_in_order_alone(const dra::Pool& a, const dra::Pool& b) {
   auto right = b;
   sort_by_name(left);
   sort_by_name(right);
-  return left.gpus == right.gpus && left.instances == right.instances &&
-         left.counters == right.counters;
+  return left.gpus == right.gpus && left.admins == right.admins &&
+         left.instances == right.instances && left.counters == right.counters;
 }
 
 }  // namespace tranche::agent

@@ -196,9 +196,11 @@ TEST_F(CutPoolTest, AnIllGpuIsIllInItsPlaces) {
   for (const auto& device : pool.instances.at(0)) EXPECT_THAT(device.taints, SizeIs(1));
   EXPECT_THAT(pool.instances.at(1).at(0).taints, IsEmpty());
   const auto told = health_of(state_, {cut(1)}, "pool");
-  ASSERT_THAT(told, SizeIs(3));
-  EXPECT_EQ(told[2].device, "gpu-1-mig-3g40gb-9-4");
-  EXPECT_EQ(told[2].reason, "XID 79");
+  ASSERT_THAT(told, SizeIs(5));  // each GPU for claims and for adminAccess
+  EXPECT_EQ(told[3].device, "gpu-1-admin");
+  EXPECT_EQ(told[3].reason, "XID 79");
+  EXPECT_EQ(told[4].device, "gpu-1-mig-3g40gb-9-4");
+  EXPECT_EQ(told[4].reason, "XID 79");
 }
 
 // A claim that NVIDIA's driver allocated names the node as pool.

@@ -40,9 +40,10 @@ class SlicePublisherTest : public testing::Test {
     if (text.empty()) return std::nullopt;
     return cluster::parse_resource_slice(text).value();
   }
-  bool has_devices(std::size_t count) const {
+  // Each GPU is there for claims and for adminAccess.
+  bool has_gpus(std::size_t count) const {
     const auto now = slice();
-    return now && now->devices.size() == count;
+    return now && now->devices.size() == 2 * count;
   }
 
   test::FakeObjects objects_;
@@ -54,10 +55,10 @@ class SlicePublisherTest : public testing::Test {
 TEST_F(SlicePublisherTest, FollowsThePool) {
   SlicePublisher publisher(ports(), kSoon);
   publisher.publish(pool_of(1));
-  ASSERT_TRUE(test::eventually([&] { return has_devices(1); }));
+  ASSERT_TRUE(test::eventually([&] { return has_gpus(1); }));
   EXPECT_EQ(slice()->owners.at(0).uid, "node-uid");
   publisher.publish(pool_of(3));
-  EXPECT_TRUE(test::eventually([&] { return has_devices(3); }));
+  EXPECT_TRUE(test::eventually([&] { return has_gpus(3); }));
   EXPECT_EQ(slice()->pool.generation, 1);
   EXPECT_FALSE(dropped_);
 }
@@ -67,24 +68,24 @@ TEST_F(SlicePublisherTest, WhoIsFasterIsFollowedAtOnce) {
   const Backoff never{.first = std::chrono::hours(1), .longest = std::chrono::hours(1)};
   SlicePublisher publisher(ports(), never);
   publisher.publish(pool_of(1));
-  ASSERT_TRUE(test::eventually([&] { return has_devices(1); }));
+  ASSERT_TRUE(test::eventually([&] { return has_gpus(1); }));
   objects_.refuse("update", kResourceSlice, {Code::kNotFound, "it has gone"}, 2);
   publisher.publish(pool_of(3));
-  EXPECT_TRUE(test::eventually([&] { return has_devices(3); }));
+  EXPECT_TRUE(test::eventually([&] { return has_gpus(3); }));
 }
 
 // Kubelet removes all slices of its node when it starts.
 TEST_F(SlicePublisherTest, MakesAgainWhatSomebodyRemovedOrChanged) {
   SlicePublisher publisher(ports(), kSoon);
   publisher.publish(pool_of(2));
-  ASSERT_TRUE(test::eventually([&] { return has_devices(2); }));
+  ASSERT_TRUE(test::eventually([&] { return has_gpus(2); }));
   ASSERT_TRUE(test::eventually([&] { return objects_.open_watches() == 1; }));
   objects_.erase(kResourceSlice, {"", kSlice});
-  EXPECT_TRUE(test::eventually([&] { return has_devices(2); }));
+  EXPECT_TRUE(test::eventually([&] { return has_gpus(2); }));
   auto changed = *slice();
   changed.devices.pop_back();
   objects_.put(kResourceSlice, to_json(changed));
-  EXPECT_TRUE(test::eventually([&] { return has_devices(2); }));
+  EXPECT_TRUE(test::eventually([&] { return has_gpus(2); }));
 }
 
 TEST_F(SlicePublisherTest, GoesOnWhenTheApiServerIsBackAndTheNodeIsKnown) {
@@ -97,7 +98,7 @@ TEST_F(SlicePublisherTest, GoesOnWhenTheApiServerIsBackAndTheNodeIsKnown) {
   ASSERT_TRUE(test::eventually([&] { return log_.count("away") > 0; }));
   EXPECT_FALSE(slice());
   objects_.recover();
-  EXPECT_TRUE(test::eventually([&] { return has_devices(2); }));
+  EXPECT_TRUE(test::eventually([&] { return has_gpus(2); }));
 }
 
 // Slices of another node and another driver are not touched.
@@ -113,7 +114,7 @@ TEST_F(SlicePublisherTest, TouchesItsOwnAlone) {
   SlicePublisher publisher(ports(), kSoon);
   publisher.publish(pool_of(1));
   ASSERT_TRUE(test::eventually(
-      [&] { return has_devices(1) && objects_.text(kResourceSlice, {"", "mine"}).empty(); }));
+      [&] { return has_gpus(1) && objects_.text(kResourceSlice, {"", "mine"}).empty(); }));
   EXPECT_FALSE(objects_.text(kResourceSlice, {"", "a"}).empty());
   EXPECT_FALSE(objects_.text(kResourceSlice, {"", "b"}).empty());
 }
@@ -122,7 +123,7 @@ TEST_F(SlicePublisherTest, TouchesItsOwnAlone) {
 TEST_F(SlicePublisherTest, WritesOnlyWhatDiffers) {
   SlicePublisher publisher(ports(), kSoon);
   for (int i = 0; i < 5; ++i) publisher.publish(pool_of(2));
-  ASSERT_TRUE(test::eventually([&] { return has_devices(2); }));
+  ASSERT_TRUE(test::eventually([&] { return has_gpus(2); }));
   const auto lists = objects_.count_calls("list resourceslices");
   for (int i = 0; i < 5; ++i) publisher.publish(pool_of(2));
   ASSERT_TRUE(
