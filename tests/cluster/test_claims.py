@@ -108,6 +108,35 @@ def test_a_plain_pod_gets_a_whole_gpu_of_a_node_in_mode_dra(lab, release):
         wait_clean(lab, "a100")
 
 
+def test_a_monitor_sees_gpus_in_use_and_all_gpus_are_given_together_or_not(lab, release):
+    lab.kubectl("label", "--overwrite", "namespace", "default", "resource.kubernetes.io/admin-access=true")
+    watch = template("watch", request(allocationMode="All", adminAccess=True))
+    both = (template("share", share("10Gi", 25)), template("every", request(allocationMode="All")))
+    with InMode(lab, "a100"), Applied(lab, watch, *both):
+        wait_devices(lab, "a100", *[f"gpu-{index}" for index in range(4)])
+        assert len(devices(lab, "a100", for_admins=True)) == 4
+        part, monitor, every = (
+            claiming(name, kind, node="a100") for name, kind in (("part", "share"), ("monitor", "watch"), ("all", "every"))
+        )
+        with Applied(lab, part):
+            lab.wait_pod("part")
+            [given] = results(lab, claim_of(lab, "part"))
+            with Applied(lab, monitor):
+                lab.wait_pod("monitor")
+                assert len(re.findall("UUID: GPU-", lab.exec("monitor", "nvidia-smi", "-L"))) == 4
+            with Applied(lab, every):
+                # From 1.37 on the scheduler itself lets it wait.
+                told = (f"left out {given['device']}", "cannot allocate all claims")
+                lab.wait(
+                    lambda: any(words in lab.kubectl("describe", "pod", "all") for words in told),
+                    lambda: f"the Pod is told why it waits: {lab.kubectl('describe', 'pod', 'all')}",
+                )
+        with Applied(lab, every):
+            lab.wait_pod("all")
+            assert len(results(lab, claim_of(lab, "all"))) == 4
+        wait_clean(lab, "a100")
+
+
 def test_a_claim_by_model_and_four_of_one_island(lab, release):
     by_model = "device.attributes['gpu.nvidia.com'].productName.startsWith('NVIDIA A100')"
     four = template(

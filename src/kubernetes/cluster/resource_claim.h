@@ -1,7 +1,8 @@
 #pragma once
 // A ResourceClaim (resource.k8s.io/v1) as a driver reads it: what the scheduler allocated, with
-// which configuration, and for which consumers. The requests themselves concern only the scheduler.
-// Tenants write claims, so nothing in them is trusted beyond what the API server has checked.
+// which configuration, and for which consumers. Requests concern only the scheduler, except those
+// for all devices (dra/all_devices.h). Tenants write claims, so nothing in them is trusted beyond
+// what the API server has checked.
 
 #include <cstdint>
 #include <map>
@@ -32,6 +33,15 @@ struct AllocatedDevice {
   bool operator==(const AllocatedDevice&) const = default;
 };
 
+// A request, or subrequest, with allocationMode All and without adminAccess.
+struct RequestForAll {
+  std::string name;  // as in AllocatedDevice::request
+  std::string device_class;
+  std::vector<std::string> selectors;   // CEL expressions; not those of the class
+  std::vector<std::string> capacities;  // the names of those that it asks for
+  bool operator==(const RequestForAll&) const = default;
+};
+
 // Opaque parameters for a driver.
 struct ClaimConfig {
   bool from_class = false;            // from the DeviceClass; else from the claim
@@ -54,6 +64,7 @@ struct ResourceClaim {
   std::string uid = {};
   std::string resource_version = {};
   bool allocated = false;
+  std::vector<RequestForAll> for_all = {};
   std::vector<AllocatedDevice> devices = {};
   std::vector<ClaimConfig> configs = {};  // the class's first; a later one wins
   std::vector<ClaimConsumer> reserved_for = {};
@@ -61,5 +72,7 @@ struct ResourceClaim {
 };
 
 Result<ResourceClaim> parse_resource_claim(std::string_view json);
+// The selectors (CEL) of a DeviceClass.
+Result<std::vector<std::string>> parse_class_selectors(std::string_view json);
 
 }  // namespace tranche::cluster

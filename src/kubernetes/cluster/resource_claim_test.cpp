@@ -45,6 +45,34 @@ TEST(ResourceClaim, IsRead) {
   EXPECT_EQ(claim->devices[1].base_request(), "all");
 }
 
+TEST(ResourceClaim, RequestsForAllDevicesAreRead) {
+  const auto claim = parse_resource_claim(R"({
+    "metadata": {"name": "c"},
+    "spec": {"devices": {"requests": [
+      {"name": "one", "exactly": {"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1}},
+      {"name": "watch", "exactly": {"deviceClassName": "c", "allocationMode": "All", "adminAccess": true}},
+      {"name": "all", "exactly": {"deviceClassName": "c", "allocationMode": "All",
+        "selectors": [{"cel": {"expression": "device.driver == 'x'"}}],
+        "capacity": {"requests": {"memory": "1Gi"}}}},
+      {"name": "either", "firstAvailable": [
+        {"name": "a", "deviceClassName": "d", "allocationMode": "All"}]}]}}})");
+  ASSERT_TRUE(claim) << claim.error().message();
+  EXPECT_EQ(claim->for_all, (std::vector<RequestForAll>{
+                                {"all", "c", {"device.driver == 'x'"}, {"memory"}},
+                                {"either/a", "d", {}, {}},
+                            }));
+  EXPECT_FALSE(
+      parse_resource_claim(R"({"metadata": {"name": "c"}, "spec": {"devices": {"requests": 7}}})"));
+}
+
+TEST(ResourceClaim, SelectorsOfAClassAreRead) {
+  const auto selectors = parse_class_selectors(
+      R"({"metadata": {"name": "c"}, "spec": {"selectors": [{"cel": {"expression": "true"}}]}})");
+  ASSERT_TRUE(selectors) << selectors.error().message();
+  EXPECT_EQ(*selectors, std::vector<std::string>{"true"});
+  EXPECT_TRUE(parse_class_selectors(R"({"metadata": {"name": "c"}, "spec": {}})")->empty());
+}
+
 TEST(ResourceClaim, WithoutAllocation) {
   for (const auto* status : {"{}", R"({"allocation": null})"}) {
     const auto claim = parse_resource_claim(

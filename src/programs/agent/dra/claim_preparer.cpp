@@ -9,6 +9,7 @@
 #include "cdi/claim_spec.h"
 #include "cluster/kinds.h"
 #include "cluster/resource_claim.h"
+#include "dra/all_devices.h"
 #include "dra/claim_conflicts.h"
 #include "dra/joint.h"
 #include "dra/mps_together.h"
@@ -203,7 +204,29 @@ Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const Clai
     return fail(Code::kFailedPrecondition,
                 fmt::format("claim {}/{} has been made anew since", name.ns, name.name));
   }
+  TRY(check_all(claim, node));
   return dra::plan_claim(claim, node.machine, node.facts);
+}
+
+// A class that is gone says nothing any more, so what it matched is not known.
+Result<void> ClaimPreparer::check_all(const cluster::ResourceClaim& claim,
+                                      const ClaimNode& node) const {
+  if (claim.for_all.empty()) return {};
+  const auto listed = ports_.listed();
+  if (!listed) return fail(Code::kUnavailable, "the ResourceSlices have not been made yet");
+  auto ours = claim.devices;
+  std::erase_if(ours, [&](const auto& device) {
+    return device.driver != node.facts.driver || device.pool != node.facts.pool;
+  });
+  for (const auto& request : claim.for_all) {
+    const auto object = ports_.objects.get(cluster::kDeviceClass, {"", request.device_class},
+                                           {.deadline = kLongestGet});
+    if (!object && object.error().code == Code::kNotFound) continue;
+    if (!object) return std::unexpected(object.error());
+    ASSIGN_OR_RETURN(const auto selectors, cluster::parse_class_selectors(object->json));
+    TRY(dra::check_has_all(request, selectors, ours, *listed));
+  }
+  return {};
 }
 
 Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim& claim,

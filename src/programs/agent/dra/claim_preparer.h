@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/dra/claim_maker.h"
 #include "agent/dra/claim_node.h"
@@ -20,6 +21,8 @@
 #include "base/log.h"
 #include "cluster/objects.h"
 #include "cluster/pod.h"
+#include "cluster/resource_claim.h"
+#include "cluster/resource_slice.h"
 #include "dra/driver.h"
 #include "gpu/machine.h"
 
@@ -33,6 +36,8 @@ class ClaimPreparer final : public dra::Driver {
     Book& book;
     // null before the first reading of the hardware.
     std::function<std::shared_ptr<const ClaimNode>()> node;
+    // The GPUs that this node publishes; nullopt: not known yet.
+    std::function<std::optional<std::vector<cluster::SliceDevice>>()> listed;
     ClaimMaker::Ports make;
     // Waits until `end` for a Pod of this node, by uid; nullopt: it is still unknown then. Empty:
     // Pods are not known here, and no two shares are joined.
@@ -72,6 +77,7 @@ class ClaimPreparer final : public dra::Driver {
                                                      const std::string& uid,
                                                      const ClaimNode& node) const;
   Result<dra::PreparedClaim> plan(const dra::ClaimName& name, const ClaimNode& node) const;
+  Result<void> check_all(const cluster::ResourceClaim& claim, const ClaimNode& node) const;
   // The claim's Pod, if two of its shares may be joined, or may not as clients of MPS.
   Result<std::optional<cluster::Pod>> pod_to_join(const dra::PreparedClaim& claim,
                                                   const ClaimNode& node) const;

@@ -9,6 +9,7 @@
 
 #include "agent/dra/testing.h"
 #include "cdi/claim_spec.h"
+#include "dra/pool.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
@@ -64,6 +65,7 @@ class ClaimPreparerTest : public testing::Test {
          .store = store,
          .book = book_,
          .node = [this] { return node_; },
+         .listed = [this] { return listed_; },
          .make = {.add_tenant = [this](const std::string& id, const GrantLimits& limits,
                                        bool renewed) -> Result<void> {
                     if (disk_full_) return fail(Code::kIo, "disk full");
@@ -150,7 +152,8 @@ class ClaimPreparerTest : public testing::Test {
   test::FakeClock clock_;
   Book book_{clock_};
   int changes_ = 0;
-  std::chrono::milliseconds wait_{0};  // for a claim that is being undone
+  std::chrono::milliseconds wait_{0};                        // for a claim that is being undone
+  std::optional<std::vector<cluster::SliceDevice>> listed_;  // nullopt: not known yet
   std::shared_ptr<const ClaimNode> node_;
   InstanceMaker* maker_ = nullptr;
   std::map<std::string, GrantLimits> tenants_;
@@ -191,6 +194,30 @@ TEST_F(ClaimPreparerTest, TheKernelKeepsAShareAndTheRuntimesHookAsksFirst) {
   EXPECT_THAT(file_text(kUid), HasSubstr("/state/hook/tranche-limit-hook"));
   EXPECT_TRUE(cdi::is_in_a_claim_file(FsRoot(), cdi_, "/state/hook/tranche-limit-hook"));
   EXPECT_FALSE(cdi::is_in_a_claim_file(FsRoot(), cdi_, "/state/hook/other"));
+}
+
+// The scheduler of Kubernetes 1.36 gives the rest where some are in use.
+TEST_F(ClaimPreparerTest, AClaimForAllGpusGetsAllOrNone) {
+  auto claim = claim_json("half", kUid, kShare, 46068, 100);
+  claim.insert(claim.find(R"("status")"), R"("spec": {"devices": {"requests": [{"name": "gpu",
+      "firstAvailable": [{"name": "l20", "deviceClassName": "gpu.nvidia.com",
+                          "allocationMode": "All"}]}]}}, )");
+  objects_.put(cluster::kResourceClaim, claim);
+  objects_.put(cluster::kDeviceClass, R"({"metadata": {"name": "gpu.nvidia.com"}, "spec": {}})");
+  const auto early = preparer().prepare(kHalf);
+  ASSERT_FALSE(early) << "what the node has is not known yet";
+  EXPECT_EQ(early.error().code, Code::kUnavailable);
+
+  const auto two = test::machine_of({test::l20(0), test::l20(1)});
+  listed_ = dra::make_pool(two, {.shares = true}).gpus;
+  const auto some = preparer().prepare(kHalf);
+  ASSERT_FALSE(some);
+  EXPECT_THAT(some.error().message(), HasSubstr("request gpu/l20 asks for all devices, and the "
+                                                "scheduler left out gpu-1"));
+  EXPECT_THAT(records(), IsEmpty());
+
+  listed_ = dra::make_pool(node_->machine, {.shares = true}).gpus;
+  EXPECT_TRUE(preparer().prepare(kHalf));
 }
 
 // Kubelet forgets, the agent restarts, the claim's status changes: the answer stays the same.

@@ -126,6 +126,11 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
                 const std::scoped_lock lock(mutex_);
                 return node_;
               },
+          .listed =
+              [this] {
+                const std::scoped_lock lock(mutex_);
+                return listed_;
+              },
           .make = {.add_tenant = ports_.add_tenant,
                    .remove_tenant = ports_.remove_tenant,
                    .instances = ports_.instances.get(),
@@ -311,6 +316,10 @@ void ClaimService::publish(TimePoint now) {
     status_writer_->follow(statuses_of(ports_.book.records(), health, names_.driver));
   health_.set(std::move(health), ports_.clock.wall_now());
   auto pool = make_claim_pool(*state_, wish);
+  {
+    const std::scoped_lock lock(mutex_);
+    listed_ = pool.gpus;
+  }
   if (published_ && differ_in_order_alone(*published_, pool)) {
     if (published_->gpus == pool.gpus) return;
     const auto due = published_at_ + kBetweenOrders;

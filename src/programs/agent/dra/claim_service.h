@@ -137,6 +137,7 @@ class ClaimService {
   std::string refused_;                    // kubelet's answer to the registration; empty: accepted
   std::unique_ptr<dra::Server> server_;
   dra::Dropped dropped_;
+  std::optional<std::vector<cluster::SliceDevice>> listed_;  // the GPUs of the pool made last
 
   std::optional<State> state_;  // followed last
   IllSince ill_;
