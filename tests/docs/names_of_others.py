@@ -38,6 +38,7 @@ PATHS = {
 # Words before the slash of KIND/NAME in kubectl, quotas and Kubernetes' rights.
 KINDS = {"pod", "deployment", "daemonset", "claim", "nodes", "count", "shop", "job"}
 LABELS = {
+    "gpu.nvidia.com/gpu-lost": "NVIDIA's DRA driver",
     "nvidia.com/cc.mode": "NVIDIA's confidential-computing manager",
     "nvidia.com/gpu-driver-upgrade-state": "the GPU operator",
     "nvidia.com/gpu.workload.config": "the GPU operator",
