@@ -98,6 +98,9 @@ TEST_F(ClaimPoolTest, WhereTaintsAreDroppedAnUnhealthyGpuThatNobodyHoldsIsNotLis
   EXPECT_EQ(gpus[1].name, "gpu-2");
   state_.health.clear();
   EXPECT_THAT(make_claim_pool(state_, wish).gpus, SizeIs(3));
+  // Nothing would keep others away from these.
+  EXPECT_THAT(make_claim_pool(state_, wish).admins, IsEmpty());
+  EXPECT_THAT(make_claim_pool(state_, {}).admins, SizeIs(3));
 }
 
 TEST_F(ClaimPoolTest, WhatLeavesServiceForAMigChangeGetsNoNewClaim) {
