@@ -465,27 +465,67 @@ def test_every_label_that_the_agent_writes_is_allowed(helm):
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 
 
-def resource_slice(name: str, of_node: str, driver: str = "gpu.nvidia.com") -> dict:
+def resource_slice(number: str, of_node: str, driver: str = "gpu.nvidia.com", **spec) -> dict:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceSlice",
-        "metadata": {"name": name},
+        "metadata": {"name": f"{of_node}-{driver}-{number}"},
         "spec": {
             "driver": driver,
             "nodeName": of_node,
             "pool": {"name": f"gpu-{of_node}", "generation": 1, "resourceSliceCount": 1},
             "devices": [],
-        },
+        }
+        | spec,
     }
 
 
 def test_the_slices_of_its_own_node_and_driver(server, tokens):
-    made = server.request("POST", SLICES, resource_slice("a-00", "a"), token=tokens["a"])
+    made = server.request("POST", SLICES, resource_slice("00", "a"), token=tokens["a"])
+    path = server.path(made)
     made["spec"]["pool"]["generation"] = 2
-    server.request("PUT", f"{SLICES}/a-00", made, token=tokens["a"])
+    server.request("PUT", path, made, token=tokens["a"])
     with pytest.raises(Refused, match="on its own node only, b"):
-        server.request("DELETE", f"{SLICES}/a-00", token=tokens["b"])
-    for foreign in (resource_slice("b-00", "b"), resource_slice("a-01", "a", "other.example.com")):
+        server.request("DELETE", path, token=tokens["b"])
+    for foreign in (resource_slice("00", "b"), resource_slice("01", "a", "other.example.com")):
         with pytest.raises(Refused, match="ResourceSlices of driver gpu.nvidia.com on its own node only, a"):
             server.request("POST", SLICES, foreign, token=tokens["a"])
-    server.request("DELETE", f"{SLICES}/a-00", token=tokens["a"])
+    server.request("DELETE", path, token=tokens["a"])
+
+
+def pool(name: str) -> dict:
+    return {"pool": {"name": name, "generation": 9, "resourceSliceCount": 1}}
+
+
+TAINT = {"key": "a.example/b", "effect": "NoExecute"}
+CONDITIONS = {"bindingConditions": ["a.example/b"], "bindingFailureConditions": ["a.example/c"]}
+IN_ANOTHERS_POOL = {
+    "taints": pool("gpu-b") | {"devices": [{"name": "gpu-0", "taints": [TAINT]}]},
+    "counters": pool("gpu-b")
+    | {"devices": None, "sharedCounters": [{"name": "gpu-0-counter-set", "counters": {"memory": {"value": "1"}}}]},
+    "a name that begins like its own": pool("gpu-a-b"),
+    "a name that is its own's beginning": pool("gpu"),
+    "no prefix": pool("a"),
+}
+
+
+@pytest.mark.parametrize("case", IN_ANOTHERS_POOL)
+def test_no_slice_in_another_nodes_pool(server, tokens, case):
+    """A taint there would evict Pods of that node."""
+    with pytest.raises(Refused, match="may write the pool of its own node only, gpu-a, not "):
+        server.request("POST", SLICES, resource_slice("00", "a", **IN_ANOTHERS_POOL[case]), token=tokens["a"])
+
+
+@pytest.mark.parametrize("name", ["b-gpu.nvidia.com-00", "a-gpu.nvidia.com-0x", "a-gpu.nvidia.com-00.b", "x"])
+def test_no_slice_has_the_name_of_another_nodes(server, tokens, name):
+    """That agent could not write it."""
+    made = resource_slice("00", "a") | {"metadata": {"name": name}}
+    with pytest.raises(Refused, match="names the ResourceSlices of its own node only: a-gpu.nvidia.com-00, not"):
+        server.request("POST", SLICES, made, token=tokens["a"])
+
+
+@pytest.mark.parametrize("more", [CONDITIONS, {"bindsToNode": True}], ids=["conditions", "binding"])
+def test_no_device_holds_up_the_scheduler(server, tokens, more):
+    made = resource_slice("00", "a", devices=[{"name": "gpu-0", **more}])
+    with pytest.raises(Refused, match="and their devices a name, attributes, capacity"):
+        server.request("POST", SLICES, made, token=tokens["a"])

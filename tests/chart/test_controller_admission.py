@@ -8,6 +8,8 @@ from modes import EVICT, MODES
 
 NAME = "gpu-tranche-controller"
 NAMESPACE = "tranche"
+NEW = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "uid-gone"}
 EVERYWHERE = ("shop", "kube-system", NAMESPACE)
 
 
@@ -152,16 +154,28 @@ def test_it_cordons_and_answers(server, token, node, change):
     patch(server, node, change, token)
 
 
+def tainted(effect: str) -> dict:
+    """Next to the taint that a new Node has."""
+    return {"spec": {"taints": [NEW, {"key": "node.kubernetes.io/unschedulable", "effect": effect}]}}
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         (annotations(mig_change="{}"), "may change the annotations"),
         ({"metadata": {"labels": {"a": "c"}}}, "may not change these labels of a Node: a"),
         ({"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, "its schedulability only"),
+        (tainted("NoExecute"), "its schedulability only"),
+        (tainted("NoSchedule"), "its schedulability only"),
         ({"spec": {"providerID": "x://1"}}, "its schedulability only"),
-        ({"metadata": {"finalizers": ["a.example/b"]}}, "its schedulability only"),
+        ({"spec": {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24"]}}, "its schedulability only"),
+        ({"metadata": {"finalizers": ["a.example/b"]}}, "may not change finalizers, owners"),
+        ({"metadata": {"ownerReferences": [OWNER]}}, "may not change finalizers, owners"),
     ],
-    ids=["the agent's text", "a label", "a taint", "its machine", "a finalizer"],
+    ids=[
+        *("the agent's text", "a label", "a taint", "a taint that evicts", "the taint of a cordon", "its machine"),
+        *("its Pods' addresses", "a finalizer", "an owner"),
+    ],
 )
 def test_it_changes_nothing_else_of_a_node(server, token, node, change, why):
     with pytest.raises(Refused, match=why):
