@@ -18,6 +18,7 @@ NAMESPACES = {
 }
 KINDS_OF_CLAIMS = ["ResourceClaim", "ResourceClaimTemplate"]
 HALF = {"memory": "12Gi", "compute": "50"}
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 SHARE = {"name": "tranche-gpu-a", "resourceClaimTemplateName": "tranche-gpu-50"}
 MILLI = container(limits={"deviceclass.resource.kubernetes.io/gpu-share": "500m"})
 MILLI_POD = pod(MILLI, name="milli")
@@ -43,7 +44,7 @@ def guarded(server, tmp_path_factory):
     old = server.apply(within("Deployment", mixed(name="old")))
     made = [old, server.apply(MILLI_POD)]
     made += [server.apply(item) for item in policies({}, tmp_path_factory.mktemp("helm"))]
-    assert len(made) == 2 + 6
+    assert len(made) == 2 + 8
 
     for item, words in (
         (claim([exactly(cores="1")]), "no device of class"),
@@ -218,6 +219,52 @@ def test_claims_of_the_scheduler_are_spared(guarded):
     done = Kubectl(guarded, "small")("--as=system:kube-scheduler", *arguments, item=whole)
     assert done.returncode == 0, done.stderr
     assert Kubectl(guarded, "small")(*arguments, item=whole).returncode != 0
+
+
+CLASS = "deviceclass.resource.kubernetes.io/"
+BY_CLASS = {
+    "a share": [pod(container(limits={f"{CLASS}gpu-share": 1}), namespace="small")],
+    "a whole GPU": [pod(container(limits={f"{CLASS}gpu.nvidia.com": 1}), namespace="small")],
+    "a request alone": [pod(container(requests={f"{CLASS}gpu-share": 1}), namespace="small")],
+    "a second container": [pod(container("a"), container(limits={f"{CLASS}gpu-share": 2}), namespace="small")],
+    "an init container": [
+        pod(container("a"), initContainers=[container(limits={f"{CLASS}gpu-share": 1})], namespace="small")
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", BY_CLASS)
+def test_the_maximum_holds_for_a_class_that_a_container_names(guarded, kind, case):
+    """There are no amounts, so the scheduler claims all of the GPU."""
+    [asking] = BY_CLASS[case]
+    message = refusal(guarded, within(kind, asking))
+    assert f"container main asks for {CLASS}gpu" in message and "all of a GPU" in message
+    assert "more than 12Gi of memory" in message and "in namespace small" in message
+    elsewhere = {**asking, "metadata": {**asking["metadata"], "namespace": "shop"}}
+    guarded.apply(within(kind, elsewhere), dry_run=True)  # there is none
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [{f"{CLASS}gpu-share": 0}, {f"{CLASS}net": 1}, {"nvidia.com/gpu": 1}],
+    ids=["none", "another class", "whole GPUs, which a quota counts"],
+)
+def test_the_maximum_leaves_alone(guarded, fine):
+    guarded.apply(pod(container(limits=fine), namespace="small"), dry_run=True)
+
+
+def test_a_pod_that_no_policy_can_judge_has_no_share_beyond_the_maximum(guarded):
+    rules = [item for item in guarded.request("GET", POLICIES)["items"] if item["metadata"]["name"].startswith(PREFIX)]
+    closed = {item["metadata"]["name"].removeprefix(PREFIX) for item in rules if item["spec"]["failurePolicy"] == "Fail"}
+    assert closed == {"maximum", "claims"}
+
+
+def test_the_scheduler_claims_no_share_beyond_the_maximum(guarded):
+    """As it does for a class of shares that somebody gave an extended resource's name."""
+    share = claim([exactly(name="container-0-request-0")], namespace="small")
+    done = Kubectl(guarded, "small")("--as=system:kube-scheduler", "create", "--dry-run=server", "-f", "-", item=share)
+    assert "more than 12Gi of a GPU's memory" in done.stderr
 
 
 def test_advice_is_a_warning(guarded):
