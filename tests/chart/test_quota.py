@@ -417,6 +417,27 @@ def test_our_quota_that_is_deleted_or_torn_comes_back(namespace):
     assert "its ledger of shares was damaged" in ns.cluster.log()
 
 
+def test_our_quota_that_somebody_changed_is_put_right(namespace):
+    """Another's key, and an amount that no cluster has: both would count for Pods."""
+    ns = namespace("2")
+    ns.share("a", 50)
+    for hard in ({"pods": "0"}, {GPUS: "100Ei"}):
+        change = {"spec": {"hard": hard}}
+        ns.server.request("PATCH", f"{ns.quotas}/{OURS}", change, kind="application/merge-patch+json")
+        ns.server.wait(lambda: ns.ours()["spec"]["hard"] == {GPUS: "1"}, "it says what shares leave")
+        ns.server.wait(lambda: ns.ours()["status"]["hard"] == {GPUS: "1"}, "it is counted")
+    ns.share("b", 50)
+
+
+def test_a_quota_too_large_to_matter_limits_nothing(namespace):
+    ns = namespace("2")
+    ns.limit("100Ei")
+    ns.server.wait(lambda: ns.share("probe", 100, count=1000, dry_run=True), "it is counted")
+    ns.share("a", 50)
+    assert int(ns.ours()["spec"]["hard"][GPUS]) > 1_000_000
+    ns.whole("one", 1)
+
+
 def test_somebody_elses_quota_under_our_name_is_not_touched(namespace):
     ns = namespace("2")
     metadata = {"name": OURS, "namespace": ns.name}

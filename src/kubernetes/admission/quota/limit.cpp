@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/json_fields.h"
 #include "base/printable.h"
-#include "base/quantity.h"
 
 namespace tranche::admission::quota {
 namespace {
@@ -18,22 +16,12 @@ using json::Fields;
 constexpr std::int64_t kMostMilli = std::int64_t{1} << 40U;
 constexpr std::int64_t kMilli = 1'000'000;  // billionths
 
-// "1e30": an amount that the API server accepts but that does not fit into 63 bits. Quotas that are
-// to limit nothing have such values.
+// "1e30": an amount that the API server accepts but whose thousandths do not fit into 63 bits; it
+// stores 100Ei as the largest number that does. Quotas that are to limit nothing have such values.
 bool is_huge(std::string_view text) {
   return !text.empty() && !text.ends_with('e') &&
          text.find_first_not_of("0123456789.eEkKMGTPi") == std::string_view::npos &&
-         std::isdigit(static_cast<unsigned char>(text.front())) != 0 && !parse_quantity(text);
-}
-
-std::int64_t amount_of(const Fields& amounts, Rounding rounding) {
-  const auto text = amounts.text(kQuotaResource);
-  const auto milli = parse_milli_quantity(text, rounding);
-  if (milli && *milli >= 0) return from_milli(*milli);
-  if (!milli && is_huge(text)) return from_milli(kMostMilli);
-  amounts.refuse(kQuotaResource,
-                 fmt::format("is '{}', which is no number of GPUs", printable(text, 64)));
-  return 0;
+         std::isdigit(static_cast<unsigned char>(text.front())) != 0;
 }
 
 }  // namespace
@@ -52,10 +40,21 @@ Result<std::optional<Limit>> read_limit(json::View resource_quota) {
     if (!hard.has(kQuotaResource) || has_scopes) return std::nullopt;
     return Limit{
         .quota = metadata.text("name"),
-        .hard = amount_of(hard, Rounding::kDown),
-        .used = used.has(kQuotaResource) ? amount_of(used, Rounding::kUp) : 0,
+        .hard = amount_of(hard, Rounding::kDown).value_or(0),
+        .used = amount_of(used, Rounding::kUp).value_or(0),
     };
   });
+}
+
+std::optional<std::int64_t> amount_of(const Fields& amounts, Rounding rounding) {
+  if (!amounts.has(kQuotaResource)) return std::nullopt;
+  const auto text = amounts.text(kQuotaResource);
+  const auto milli = parse_milli_quantity(text, rounding);
+  if (milli && *milli >= 0) return from_milli(*milli);
+  if (!milli && is_huge(text)) return from_milli(kMostMilli);
+  amounts.refuse(kQuotaResource,
+                 fmt::format("is '{}', which is no number of GPUs", printable(text, 64)));
+  return std::nullopt;
 }
 
 std::int64_t from_milli(std::int64_t thousandths) {

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/json_fields.h"
+#include "base/quantity.h"
 #include "base/result.h"
 
 namespace tranche::admission::quota {
@@ -27,6 +29,10 @@ struct Limit {
 // nullopt: it does not limit GPUs; or it is for some Pods only (scopes), and a claim does not tell
 // its Pods; or it is our own.
 Result<std::optional<Limit>> read_limit(json::View resource_quota);
+
+// What a quota's amounts say of whole GPUs, too large a number as one that limits nothing. nullopt:
+// nothing, or what is no number is told to `amounts`.
+std::optional<std::int64_t> amount_of(const json::Fields& amounts, Rounding rounding);
 
 // Thousandths of a GPU as billionths, clamped so that sums of them cannot overflow.
 std::int64_t from_milli(std::int64_t thousandths);

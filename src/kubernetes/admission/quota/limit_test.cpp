@@ -39,6 +39,13 @@ TEST(Limit, IsAQuotasAmountOfWholeGpus) {
        R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"1e30"}},
            "status":{"used":{"requests.nvidia.com/gpu":"1"}}})",
        Limit{.quota = "q", .hard = (std::int64_t{1} << 40U) * kMilli, .used = 1000 * kMilli}},
+      {"100Ei, as the API server stores it",
+       R"({"metadata":{"name":"q"},
+           "spec":{"hard":{"requests.nvidia.com/gpu":"9223372036854775807"}}})",
+       Limit{.quota = "q", .hard = (std::int64_t{1} << 40U) * kMilli, .used = 0}},
+      {"too large in thousandths",
+       R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"5Ei"}}})",
+       Limit{.quota = "q", .hard = (std::int64_t{1} << 40U) * kMilli, .used = 0}},
       {"another resource", R"({"spec":{"hard":{"requests.cpu":"4"}}})", std::nullopt},
       {"for some Pods",
        R"({"spec":{"hard":{"requests.nvidia.com/gpu":"4"},"scopes":["BestEffort"]}})",
@@ -62,7 +69,8 @@ TEST(Limit, IsAQuotasAmountOfWholeGpus) {
 
 // A failure is not "no limit".
 TEST(Limit, AnUnreadableLimitIsAnError) {
-  for (const auto* hard : {R"("many")", R"("-1")", R"("4x")", R"("1e")", "4", "null", "{}"}) {
+  for (const auto* hard :
+       {R"("many")", R"("-1")", R"("-100Ei")", R"("4x")", R"("1e")", "4", "null", "{}"}) {
     const auto text = std::string(R"({"spec":{"hard":{"requests.nvidia.com/gpu":)") + hard + "}}}";
     EXPECT_FALSE(read(text)) << hard;
   }

@@ -6,22 +6,11 @@
 #include "admission/quota/reserve.h"
 #include "base/json_fields.h"
 #include "base/json_value.h"
-#include "base/quantity.h"
 
 namespace tranche::admission::quota {
 namespace {
 
 using json::Fields;
-
-// nullopt: absent.
-std::optional<std::int64_t> amount_of(const Fields& amounts) {
-  const auto text = amounts.maybe_text(kQuotaResource);
-  if (!text) return std::nullopt;
-  const auto milli = parse_milli_quantity(*text, Rounding::kUp);
-  if (milli && *milli >= 0) return from_milli(*milli);
-  amounts.refuse(kQuotaResource, "is no number of GPUs");
-  return std::nullopt;
-}
 
 // Rounded down: only whole GPUs are counted against it.
 std::string left_text(const Ledger& ledger, const std::vector<Limit>& limits) {
@@ -54,9 +43,9 @@ Result<OwnQuota> read_own_quota(json::View object) {
     auto ledger = parse_ledger(cluster::value_of(annotations, std::string(kLedgerAnnotation)));
     return OwnQuota{
         .ledger = ledger ? std::optional(*std::move(ledger)) : std::nullopt,
-        .wanted = amount_of(top.object("spec").object("hard")).value_or(0),
-        .hard = amount_of(status.object("hard")),
-        .used = amount_of(status.object("used")).value_or(0),
+        .wanted = amount_of(top.object("spec").object("hard"), Rounding::kUp).value_or(0),
+        .hard = amount_of(status.object("hard"), Rounding::kUp),
+        .used = amount_of(status.object("used"), Rounding::kUp).value_or(0),
     };
   });
 }

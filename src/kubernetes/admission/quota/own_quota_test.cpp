@@ -69,6 +69,18 @@ TEST(OwnQuota, WithoutOurLabelItIsSomebodyElses) {
   EXPECT_THAT(own.error().message(), HasSubstr("kubectl delete resourcequota"));
 }
 
+TEST(OwnQuota, AnAmountThatSomebodyMadeHugeIsReadAndPutRight) {
+  auto object = json::parse(new_own_quota(holding(750), kLimits, kOwner));
+  object["spec"]["hard"] = {{kQuotaResource, "9223372036854775807"}, {"pods", "0"}};
+  const auto text = object.dump();
+  const auto own = read(text);
+  ASSERT_TRUE(own) << own.error().message();
+  EXPECT_GT(own->wanted, 1'000'000'000 * kMilli);
+  const auto changed =
+      json::parse(changed_own_quota(*tranche::json::parse(text), holding(750), kLimits));
+  EXPECT_EQ(changed["spec"]["hard"], (json{{kQuotaResource, "1"}}));
+}
+
 TEST(OwnQuota, ATornLedgerIsNone) {
   for (const auto* ledger : {"", "{", "{}"}) {
     auto object = json::parse(new_own_quota(holding(750), kLimits, kOwner));
