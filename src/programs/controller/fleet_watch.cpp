@@ -7,6 +7,7 @@
 
 #include "admission/claim_template.h"
 #include "admission/fleet_of.h"
+#include "cluster/formats/node_mode.h"
 #include "controller/gpu_nodes.h"
 
 namespace tranche::controller {
@@ -75,13 +76,39 @@ void FleetWatch::take_slice(const cluster::CacheChange& change) {
 }
 
 void FleetWatch::take_node(const cluster::CacheChange& change) {
-  const std::scoped_lock lock(mutex_);
-  if (change.type == ChangeType::kSynced) {
-    has_nodes_ = true;
+  {
+    const std::scoped_lock lock(mutex_);
+    const bool is_synced = change.type == ChangeType::kSynced;
+    const auto& name = change.object.key.name;
+    const auto before = standing_of(name);
+    if (!is_synced && !apply_change(change, cluster::parse_node, nodes_)) return;
+    has_nodes_ = has_nodes_ || is_synced;
+    if (!has_nodes_) return;
     count_replicas();
-  } else if (apply_change(change, cluster::parse_node, nodes_) && has_nodes_) {
-    count_replicas();
+    if (!has_slices_ || (!is_synced && standing_of(name) == before)) return;
+    count_models();
   }
+  notifier_.notify();
+}
+
+// Called under mutex_. A label that is no mode leaves a node in the mode that it has.
+FleetWatch::Standing FleetWatch::standing_of(const std::string& node) const {
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return Standing::kUnknown;
+  const auto mode = cluster::mode_of(found->second);
+  const bool takes_claims = !mode || *mode == cluster::NodeMode::kDra;
+  return takes_claims ? Standing::kTakesClaims : Standing::kHasLeft;
+}
+
+// Called under mutex_.
+bool FleetWatch::stays(const Known& known) const {
+  if (!known.gone) return true;
+  return context_.clock.now() - *known.gone < options_.model_stays &&
+         std::ranges::any_of(
+             known.nodes,
+             [this](const std::string& node) {
+               return standing_of(node) == Standing::kTakesClaims;
+             });
 }
 
 // Called under mutex_.
@@ -89,11 +116,19 @@ void FleetWatch::count_models() {
   for (auto& [product, known] : models_) {
     if (!known.gone) known.gone = context_.clock.now();
   }
-  const auto slices = values_of(slices_);
+  auto slices = values_of(slices_);
+  std::erase_if(slices, [this](const cluster::ResourceSlice& slice) {
+    return standing_of(slice.node) == Standing::kHasLeft;
+  });
   whole_alone_ = admission::gives_whole_alone(slices, options_.driver);
   for (auto& model : admission::models_of(slices, options_.driver)) {
     const auto product = model.product;
     models_.insert_or_assign(product, Known{.model = std::move(model)});
+  }
+  for (const auto& slice : slices) {
+    for (const auto& model : admission::models_of({slice}, options_.driver)) {
+      models_.at(model.product).nodes.insert(slice.node);
+    }
   }
 }
 
@@ -108,8 +143,7 @@ Result<admission::Fleet> FleetWatch::fleet() const {
   }
   admission::Fleet fleet{.dra_models = {}, .replicas = replicas_, .whole_alone = whole_alone_};
   for (const auto& [product, known] : models_) {
-    if (known.gone && context_.clock.now() - *known.gone >= options_.model_stays) continue;
-    fleet.dra_models.push_back(known.model);
+    if (stays(known)) fleet.dra_models.push_back(known.model);
   }
   if (!whole_alone_) add_expected(options_.expected, fleet);
   std::ranges::sort(fleet.dra_models, {}, [](const admission::DraModel& one) {

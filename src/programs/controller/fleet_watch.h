@@ -3,9 +3,11 @@
 //
 // Kubelet removes a node's slices when it starts, and the driver publishes them again. A model
 // therefore stays in the fleet for `model_stays` after its last slice is gone, so that templates do
-// not change back and forth. A template that still names a removed model does no harm. `expected`
-// models are in the fleet before any node has them, so that Pods can wait for an autoscaler's
-// nodes; not where Kubernetes keeps no shares.
+// not change back and forth; but only while a node that had it is there in mode dra. A node that
+// has left the mode gives nothing to claims any more, though its slices stay until its last claim
+// has ended. A template that still names a removed model does no harm. `expected` models are in the
+// fleet before any node has them, so that Pods can wait for an autoscaler's nodes; not where
+// Kubernetes keeps no shares.
 //
 // Thread-safe. The destructor ends the watches. Works over the port cluster::Objects.
 
@@ -14,6 +16,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,11 +53,15 @@ class FleetWatch {
   // `gone`: since when no slice has the model; nullopt: one has.
   struct Known {
     admission::DraModel model;
+    std::set<std::string> nodes = {};  // whose slices have it, or had it last
     std::optional<std::chrono::steady_clock::time_point> gone = {};
   };
+  enum class Standing { kUnknown, kTakesClaims, kHasLeft };  // of a node
 
   void take_slice(const cluster::CacheChange& change);
   void take_node(const cluster::CacheChange& change);
+  Standing standing_of(const std::string& node) const;
+  bool stays(const Known& known) const;
   void count_models();
   void count_replicas();
 

@@ -59,6 +59,16 @@ class FractionsTest : public testing::Test {
   void put_slice(const std::string& name, const std::string& product, const std::string& memory) {
     objects_.put(cluster::kResourceSlice, slice(name, product, memory).dump());
   }
+  void put_node(const std::string& name, const std::string& mode) {
+    const json node = {{"metadata", {{"name", name}, {"labels", {{"tranche.dev/mode", mode}}}}}};
+    objects_.put(cluster::kNode, node.dump());
+  }
+  void remove_slice(const std::string& name) {
+    objects_.erase(cluster::kResourceSlice, {.ns = {}, .name = name});
+  }
+  bool has_models(std::size_t count) {
+    return test::eventually([&] { return fleet_->fleet()->dra_models.size() == count; });
+  }
   void start(std::size_t most_templates = 500) {
     webhook_.emplace(context_, *fleet_, *templates_,
                      FractionWebhook::Options{.address = "127.0.0.1",
@@ -220,14 +230,53 @@ TEST_F(FractionsTest, ServesWithTheSecretsCertificate) {
   EXPECT_TRUE(test::eventually([&] { return !webhook_->trouble(); }));
 }
 
+// As after a start of kubelet.
 TEST_F(FractionsTest, AModelStaysAWhileAfterItsSliceHasGone) {
-  objects_.erase(cluster::kResourceSlice, {.ns = {}, .name = "l20"});
+  put_node("l20", "dra");
+  remove_slice("l20");
   put_slice("t4", "Tesla T4", "15360Mi");
-  ASSERT_TRUE(test::eventually([&] { return fleet_->fleet()->dra_models.size() == 2; }));
+  ASSERT_TRUE(has_models(2));
   clock_.advance(4min);
   EXPECT_EQ(fleet_->fleet()->dra_models.size(), 2U);
   clock_.advance(2min);
   EXPECT_EQ(fleet_->fleet()->dra_models.size(), 1U);
+}
+
+// A claim that is made then would never be allocated.
+TEST_F(FractionsTest, ANodeThatLeavesModeDraTakesItsModelWithIt) {
+  start();
+  put_node("l20", "dra");
+  put_slice("t4", "Tesla T4", "15360Mi");
+  ASSERT_TRUE(has_models(2));
+  put_node("l20", "device-plugin");
+  ASSERT_TRUE(has_models(1)) << "its slices are still there";
+  EXPECT_EQ(fleet_->fleet()->dra_models.front().product, "Tesla T4");
+  put_node("t4", "device-plugin");
+  remove_slice("l20");
+  remove_slice("t4");
+  ASSERT_TRUE(has_models(0));
+  const auto response = ask("0.5");
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_THAT(response["status"]["message"].get<std::string>(), HasSubstr("tranche.dev/mode=dra"));
+  put_node("l20", "dra");
+  put_slice("l20", "NVIDIA L20", "46068Mi");
+  ASSERT_TRUE(has_models(1));
+  EXPECT_EQ(ask("0.5")["allowed"], true);
+}
+
+TEST_F(FractionsTest, ANodeThatIsGoneTakesItsModelWithIt) {
+  put_node("l20", "dra");
+  remove_slice("l20");
+  ASSERT_TRUE(has_models(1));
+  objects_.erase(cluster::kNode, {.ns = {}, .name = "l20"});
+  EXPECT_TRUE(has_models(0));
+}
+
+TEST_F(FractionsTest, AnUnknownModeChangesNothing) {
+  put_node("l20", "dar");
+  remove_slice("l20");
+  put_slice("t4", "Tesla T4", "15360Mi");
+  EXPECT_TRUE(has_models(2));
 }
 
 TEST_F(FractionsTest, TemplatesInUseAreRecreated) {

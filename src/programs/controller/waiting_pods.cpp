@@ -11,6 +11,7 @@
 #include "config/programs/controller_options.h"
 #include "controller/gate_explainer.h"
 #include "controller/mig_explainer.h"
+#include "controller/mode_explainer.h"
 
 namespace tranche::controller {
 namespace {
@@ -100,6 +101,7 @@ std::optional<WorkerPlan> plan_waiting_pods(const config::ControllerOptions& opt
   std::vector<Explainer> explainers;
   if (options.mig_changes) explainers.push_back(mig_explainer());
   if (options.webhook) explainers.push_back(gate_explainer());
+  if (options.webhook && options.webhook->models.empty()) explainers.push_back(mode_explainer());
   if (explainers.empty()) return std::nullopt;
   std::vector<std::string> purposes;
   for (const auto& one : explainers) purposes.push_back(one.purpose);

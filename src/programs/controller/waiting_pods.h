@@ -47,7 +47,7 @@ class WaitingPods : public Worker {
   WorkQueue queue_;  // of topics; last: its thread uses the others
 };
 
-// Feature gates are explained where shares are served, MIG where layouts are changed.
+// Feature gates and modes are explained where shares are served, MIG where layouts are changed.
 std::optional<WorkerPlan> plan_waiting_pods(const config::ControllerOptions& options);
 
 }  // namespace tranche::controller

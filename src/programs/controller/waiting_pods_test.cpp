@@ -99,7 +99,7 @@ TEST_F(WaitingPodsTest, AFailingExplainerStopsNoOther) {
   EXPECT_TRUE(test::eventually([&] { return told().size() == 2; }));
 }
 
-TEST(PlanWaitingPods, GatesAreForSharesAndMigForItsChanges) {
+TEST(PlanWaitingPods, GatesAndModesAreForSharesAndMigForItsChanges) {
   config::ControllerOptions options;
   EXPECT_FALSE(plan_waiting_pods(options));
   options.mig_changes = true;
@@ -107,8 +107,13 @@ TEST(PlanWaitingPods, GatesAreForSharesAndMigForItsChanges) {
               ElementsAre("telling Pods that wait for GPUs where MIG layouts lack what they ask "
                           "for"));
   options.webhook.emplace();
-  EXPECT_EQ(plan_waiting_pods(options)->purposes.size(), 2U);
+  EXPECT_EQ(plan_waiting_pods(options)->purposes.size(), 3U);
   options.mig_changes = false;
+  EXPECT_THAT(
+      plan_waiting_pods(options)->purposes,
+      ElementsAre("telling Pods that wait for GPUs when a feature gate of the scheduler is why",
+                  "telling Pods that wait for shares of GPUs when no node takes claims"));
+  options.webhook->models = {{.product = "Tesla T4"}};  // Pods wait for nodes to come
   EXPECT_THAT(
       plan_waiting_pods(options)->purposes,
       ElementsAre("telling Pods that wait for GPUs when a feature gate of the scheduler is why"));
