@@ -493,6 +493,25 @@ def test_the_slices_of_its_own_node_and_driver(server, tokens):
     server.request("DELETE", path, token=tokens["a"])
 
 
+def test_a_full_slice_is_not_too_much_for_the_policy(server, tokens):
+    """As many devices as the API server takes, with as much of each."""
+    attributes = {f"attribute{i}": {"string": "x" * 60} for i in range(24)}
+    capacity = {f"capacity{i}": {"value": "1"} for i in range(8)}
+    devices = [{"name": f"gpu-{i}", "attributes": attributes, "capacity": capacity} for i in range(128)]
+    made = server.request("POST", SLICES, resource_slice("07", "a", devices=devices), token=tokens["a"])
+    server.request("PUT", server.path(made), made, token=tokens["a"])
+    server.request("DELETE", server.path(made), token=tokens["a"])
+
+
+def test_a_full_node_is_not_too_much_for_the_policy(server, tokens):
+    images = [{"names": ["n" * 200 + str(j) for j in range(5)], "sizeBytes": i} for i in range(50)]
+    others = [{**READY, "type": f"Other{i}", "message": "m" * 1000} for i in range(50)]
+    patch(server, "admin-of-a-test", "a", {"status": {"images": images, "conditions": others}}, "/status", STATUS)
+    patch(server, tokens["a"], "a", {"status": {"conditions": [CONDITION]}}, "/status", STATUS)
+    gone = [{"$patch": "delete", "type": one["type"]} for one in (*others, CONDITION)]
+    patch(server, "admin-of-a-test", "a", {"status": {"images": None, "conditions": gone}}, "/status", STATUS)
+
+
 def pool(name: str) -> dict:
     return {"pool": {"name": name, "generation": 9, "resourceSliceCount": 1}}
 

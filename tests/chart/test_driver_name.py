@@ -118,3 +118,12 @@ def test_lint_takes_the_name_from_the_rendered_chart(helm, tmp_path):
 
     assert "write gpu.nvidia.com/uuid" in found("claim.yaml")
     assert f"write {NAME}/uuid" in found("claim.yaml", "chart.yaml")
+
+
+def test_an_agent_writes_the_pool_of_its_node_and_driver(server, helm):
+    policy = helm.template(DRA, namespace="tranche").one("ValidatingAdmissionPolicy", "gpu-tranche-own-node")
+    server.apply(policy, dry_run=True)  # its expressions are compiled
+    [pools] = [v["expression"] for v in policy["spec"]["variables"] if v["name"] == "pools"]
+    assert pools == f'["gpu-" + variables.node, "gpu-" + variables.node + "/{NAME}"]'
+    rules = " ".join(v["expression"] for v in policy["spec"]["validations"])
+    assert f'spec.driver == "{NAME}"' in rules and f'd.driver != "{NAME}"' in rules
