@@ -44,7 +44,8 @@ seccompProfile:
   value: "utility"
 {{- end }}
 
-{{/* What it sees of the node. */}}
+{{/* What it sees of the node: folders by name (docs/helm.md), for it parses what tenants write. Where the agent sees
+the whole root, for CDI, it sees /usr: of the driver it needs NVML alone (src/hardware/nvml/library.h). */}}
 {{- define "tranche.arbiterFolders" -}}
 {{- $v := (index . 0).Values -}}
 {{- $s := index . 1 -}}
@@ -56,7 +57,9 @@ seccompProfile:
 {{- $folders = append $folders (dict "name" "cgroups" "host" "/sys/fs/cgroup" "path" "/sys/fs/cgroup" "type" "Directory") -}}
 {{- end -}}
 {{- range (include "tranche.agentFolders" . | fromJson).folders -}}
-{{- if has .name (list "driver-root" "mps-root" "all-devices") -}}
+{{- if and (eq .name "driver-root") (eq (clean .host) "/") -}}
+{{- $folders = append $folders (merge (dict "host" "/usr" "path" "/driver-root/usr") .) -}}
+{{- else if has .name (list "driver-root" "mps-root" "all-devices") -}}
 {{- $folders = append $folders . -}}
 {{- end -}}
 {{- end -}}
