@@ -30,20 +30,30 @@ bool is_null_text(std::string_view text) {
   return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
 }
 
-std::size_t count_nodes(const Node& node) {
-  std::size_t count = 1;
-  for (const auto& item : node.items) count += count_nodes(item);
-  for (const auto& entry : node.entries) count += 1 + count_nodes(entry.value);
-  return count;
+// What a copy of a node takes.
+struct Weight {
+  std::size_t nodes = 0;
+  std::size_t bytes = 0;  // of text
+};
+
+void weigh(const Node& node, Weight& weight) {
+  ++weight.nodes;
+  weight.bytes += node.scalar.size();
+  for (const auto& item : node.items) weigh(item, weight);
+  for (const auto& entry : node.entries) {
+    ++weight.nodes;
+    weight.bytes += entry.key.size();
+    weigh(entry.value, weight);
+  }
 }
 
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  // `nodes`: how many were read before.
-  explicit TreeBuilder(Document& document, std::size_t nodes = 0)
-      : document_(document), nodes_(nodes) {}
+  // `before`: what earlier documents of the stream took.
+  explicit TreeBuilder(Document& document, Weight before = {})
+      : document_(document), taken_(before) {}
 
-  std::size_t nodes() const { return nodes_; }
+  const Weight& taken() const { return taken_; }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -55,7 +65,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) throw Refused{line_of(mark), "an alias inside its own anchor"};
-    count(line_of(mark), count_nodes(found->second));
+    count_copy(line_of(mark), found->second);
     place(found->second, line_of(mark));
   }
 
@@ -96,8 +106,20 @@ class TreeBuilder final : public YAML::EventHandler {
   static int line_of(const YAML::Mark& mark) { return mark.line + 1; }
 
   void count(int line, std::size_t nodes) {
-    nodes_ += nodes;
-    if (nodes_ > kMaxNodes) throw Refused{line, fmt::format("more than {} values", kMaxNodes)};
+    taken_.nodes += nodes;
+    if (taken_.nodes <= kMaxNodes) return;
+    throw Refused{line, fmt::format("more than {} values", kMaxNodes)};
+  }
+
+  // Before the copy is made.
+  void count_copy(int line, const Node& node) {
+    Weight weight;
+    weigh(node, weight);
+    count(line, weight.nodes);
+    taken_.bytes += weight.bytes;
+    if (taken_.bytes <= kMaxCopiedBytes) return;
+    throw Refused{line, fmt::format("anchors and aliases copy more than {} MiB of text",
+                                    kMaxCopiedBytes >> 20U)};
   }
 
   void open(Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
@@ -114,7 +136,7 @@ class TreeBuilder final : public YAML::EventHandler {
     for (const auto& merge : frame.merges) merge_into(frame, merge);
     const int line = frame.node.line;
     if (frame.anchor != 0) {
-      count(line, count_nodes(frame.node));
+      count_copy(line, frame.node);
       anchors_[frame.anchor] = frame.node;
     }
     place(std::move(frame.node), line);
@@ -122,7 +144,10 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void add(Node node, YAML::anchor_t anchor) {
     count(node.line, 1);
-    if (anchor != 0) anchors_[anchor] = node;
+    if (anchor != 0) {
+      count_copy(node.line, node);
+      anchors_[anchor] = node;
+    }
     const int line = node.line;
     place(std::move(node), line);
   }
@@ -192,7 +217,7 @@ class TreeBuilder final : public YAML::EventHandler {
   Document& document_;
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Node> anchors_;
-  std::size_t nodes_;
+  Weight taken_;
 };
 
 std::optional<std::int64_t> parse_digits(std::string_view digits, int base, bool negative) {
@@ -265,13 +290,13 @@ Result<void> guarded(std::string_view name, const Read& read) {
 }
 
 // Where the unread part of the stream begins; 0: only empty documents follow.
-int next_line(YAML::Parser& parser, std::size_t nodes) {
+int next_line(YAML::Parser& parser, Weight taken) {
   try {
     for (;;) {
       Document document;
-      TreeBuilder builder(document, nodes);
+      TreeBuilder builder(document, taken);
       if (!parser.HandleNextDocument(builder)) return 0;
-      nodes = builder.nodes();
+      taken = builder.taken();
       if (document.root.kind != Kind::kNull) return document.root.line;
     }
   } catch (const Refused& refused) {
@@ -323,7 +348,7 @@ Result<Document> parse(std::string_view text, std::string_view name) {
   std::istringstream stream{std::string(text)};
   std::optional<YAML::Parser> parser;
   TRY(guarded(name, [&] { parser.emplace(stream).HandleNextDocument(builder); }));
-  document.next_line = next_line(*parser, builder.nodes());
+  document.next_line = next_line(*parser, builder.taken());
   return document;
 }
 
@@ -333,12 +358,12 @@ Result<std::vector<Document>> parse_all(std::string_view text, std::string_view 
   TRY(guarded(name, [&] {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    std::size_t nodes = 0;
+    Weight taken;
     for (;;) {
       Document document;
-      TreeBuilder builder(document, nodes);
+      TreeBuilder builder(document, taken);
       if (!parser.HandleNextDocument(builder)) return;
-      nodes = builder.nodes();
+      taken = builder.taken();
       if (document.root.kind != Kind::kNull) documents.push_back(std::move(document));
     }
   }));

@@ -10,8 +10,9 @@
 //   the end.
 // - If a key occurs twice, the last one wins, as in NVIDIA's parser, and the Document notes it.
 // - `<<: *anchor` and `<<: [*a, *b]` are merged. Explicit keys win over merged ones.
-// - Aliases are expanded up to kMaxNodes nodes in total, so a "billion laughs" file is refused. The
-//   nodes kept for anchors count too.
+// - Aliases are expanded up to kMaxNodes nodes and kMaxCopiedBytes bytes of text in total, so
+//   neither many aliases of aliases ("billion laughs") nor many of one long text fill the memory.
+//   What is kept for anchors counts too.
 // Lines count from 1. Maps keep the order of the file.
 
 #include <cstddef>
@@ -71,15 +72,17 @@ bool says_nothing(const Node& root);
 bool says_nothing(std::string_view text);
 
 inline constexpr std::size_t kMaxNodes = 100'000;
+// Text that anchors and aliases make beyond that of the file.
+inline constexpr std::size_t kMaxCopiedBytes = std::size_t{4} << 20U;
 
 // The hint in every error of parse().
 inline constexpr std::string_view kRemedy = "correct the YAML";
 
 // Messages begin with `name`: "name:line: what". kInvalidArgument: invalid YAML, a byte that is not
-// text, a key that is not a scalar, an unknown alias, or too many nodes.
+// text, a key that is not a scalar, an unknown alias, or more than is expanded.
 Result<Document> parse(std::string_view text, std::string_view name);
-// Every non-empty document of the stream. Together they have at most kMaxNodes nodes. Line numbers
-// are those of the stream.
+// Every non-empty document of the stream. Together they have at most kMaxNodes nodes and
+// kMaxCopiedBytes. Line numbers are those of the stream.
 Result<std::vector<Document>> parse_all(std::string_view text, std::string_view name);
 
 // Read plain scalars by the rules of YAML 1.1, as NVIDIA's parser does. nullopt: the scalar is

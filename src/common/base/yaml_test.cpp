@@ -1,5 +1,7 @@
 #include "base/yaml.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tranche::yaml::yaml_test {
@@ -133,6 +135,40 @@ TEST(Yaml, AliasBombIsRefused) {
   const auto document = parse(text, "f");
   ASSERT_FALSE(document);
   EXPECT_NE(document.error().what.find("values"), std::string::npos);
+}
+
+// One text that aliases repeat: as a value, as a key, by merging, in the documents of a stream.
+TEST(Yaml, AliasesOfALongTextAreRefused) {
+  const std::string text(std::size_t{1} << 20U, 'x');
+  const auto repeated = [](std::string_view one) {
+    std::string all;
+    for (int i = 0; i < 5; ++i) all += fmt::format("- {}\n", one);
+    return all;
+  };
+  const std::pair<const char*, std::string> cases[] = {
+      {"value", "- &a " + text + "\n" + repeated("*a")},
+      {"mapping", "- &a {k: " + text + "}\n" + repeated("*a")},
+      {"merged", "- &a {k: " + text + "}\n" + repeated("<<: *a")},
+      {"key", "- &a '" + text.substr(0, 1000) + "'\n- {k: {" +
+                  [] {
+                    std::string keys;
+                    for (int i = 0; i < 5000; ++i) keys += "? *a : 1, ";
+                    return keys;
+                  }() +
+                  "}}\n"},
+      {"anchors alone", repeated("&a " + text)},
+  };
+  for (const auto& [name, file] : cases) {
+    const auto document = parse(file, "f");
+    ASSERT_FALSE(document) << name;
+    EXPECT_THAT(document.error().what,
+                testing::HasSubstr("anchors and aliases copy more than 4 MiB of text"))
+        << name;
+  }
+  std::string stream;
+  for (int i = 0; i < 5; ++i) stream += "---\n- &a " + text + "\n";
+  EXPECT_TRUE(parse(stream, "f")) << "only the first document is read";
+  EXPECT_FALSE(parse_all(stream, "f"));
 }
 
 TEST(Yaml, DeepNestingIsRefusedNotCrashed) { EXPECT_FALSE(parse(std::string(100'000, '['), "f")); }

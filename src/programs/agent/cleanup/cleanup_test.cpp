@@ -76,9 +76,9 @@ TEST_F(CleanupTest, FilesOfOursGoOthersStay) {
   write("cdi/other.json");
   for (const auto* file :
        {"state/grants/grants.jsonl", "state/grants/rejected.jsonl",
-        "state/grants/.grants.jsonl.a1B2c3", "state/config.json", "state/agent.n1.status",
-        "state/.agent.n1.status.a1B2c3", "state/handover.sock", "state/handover.sock.new",
-        "state/agent.lock", "state/other"}) {
+        "state/grants/.grants.jsonl.a1B2c3", "state/config.json", "state/config-being-read",
+        "state/agent.n1.status", "state/.agent.n1.status.a1B2c3", "state/handover.sock",
+        "state/handover.sock.new", "state/agent.lock", "state/other"}) {
     write(file);
   }
   plan_.cdi = true;

@@ -42,6 +42,7 @@ ClusterSource::ClusterSource(config::Sources sources, Options options, cluster::
       clock_(clock),
       log_(log),
       memory_(options_.state_dir),
+      mark_(options_.state_dir),
       started_(clock.now()) {
   const auto& choice = options_.choice;
   if (choice.map_name.empty()) return;
@@ -195,8 +196,19 @@ Result<config::Loaded> ClusterSource::load(ConfigChoice choice) {
   sources.file_text = choice.text;
   sources.file_name = choice.name;
   if (choice.mig_strategy) sources.environment["MIG_STRATEGY"] = *choice.mig_strategy;
-  ASSIGN_OR_RETURN(auto loaded, config::load(sources));
+  ASSIGN_OR_RETURN(auto loaded, load_marked(sources));
   last_ = std::move(choice);
+  return loaded;
+}
+
+// The kept text was read by an earlier process, and its mark would replace that of a refused one.
+Result<config::Loaded> ClusterSource::load_marked(const config::Sources& sources) {
+  const bool is_kept = stored_ && stored_->text == sources.file_text;
+  if (!sources.file_text || is_kept || sources.file_text == survived_) return config::load(sources);
+  TRY(mark_.begin(*sources.file_text, sources.file_name));
+  auto loaded = config::load(sources);
+  mark_.end();
+  survived_ = sources.file_text;
   return loaded;
 }
 

@@ -8,6 +8,7 @@
 // Nothing is chosen before both have been read, so a node never serves the default's configuration
 // for a moment before the label's. If the API server is away at start, the last configuration in
 // force is used. If none was kept, read() fails with kUnavailable until the API server answers.
+// A text whose reading has ended earlier processes is refused (ReadingMark).
 //
 // The controller may add annotations for a ClusterPolicy to a ConfigMap (docs/configuration.md).
 // They take precedence over the flags of the same meaning.
@@ -19,6 +20,7 @@
 
 #include "agent/config/config_memory.h"
 #include "agent/config/config_source.h"
+#include "agent/config/reading_mark.h"
 #include "agent/node/node_view.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -65,6 +67,7 @@ class ClusterSource final : public ConfigSource {
   Result<ConfigChoice> remembered(Error why);
   Result<ConfigChoice> kept();
   Result<config::Loaded> load(ConfigChoice choice);
+  Result<config::Loaded> load_marked(const config::Sources& sources);
   config::Wish wish(const std::string& label) const;
   std::string map_text() const;
 
@@ -74,6 +77,8 @@ class ClusterSource final : public ConfigSource {
   const Clock& clock_;
   const Log& log_;
   ConfigMemory memory_;
+  ReadingMark mark_;
+  std::optional<std::string> survived_;  // the last text whose reading this process survived
   FsRoot fs_;
   config::SettledReader reader_;  // of the mounted folder
   std::chrono::steady_clock::time_point started_;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "agent/config/reading_mark.h"
 #include "cluster/formats/policy_annotations.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
@@ -180,6 +181,46 @@ TEST_F(ClusterSourceTest, MessagesNameTheMapAndTheKeys) {
   label("bad");
   EXPECT_TRUE(fails(Code::kInvalidArgument, "kube-system/time-slicing-config:bad:1: version"))
       << last_;
+}
+
+// Without it every agent that such a ConfigMap reaches would end again and again.
+TEST_F(ClusterSourceTest, WhatEndsEveryReaderIsRefusedAndTheLastGoodStays) {
+  put_map({{"default", sharing(8)}});
+  label("none");
+  put_node(json::object());
+  open();
+  ASSERT_TRUE(gives(8));
+  source_->accepted();
+  // Two agents that ended while they read it.
+  const ReadingMark mark(dir_.path());
+  ASSERT_TRUE(mark.begin(sharing(3), "") && mark.begin(sharing(3), ""));
+  put_map({{"default", sharing(3)}});
+  open();
+  EXPECT_TRUE(fails(Code::kInvalidArgument,
+                    "kube-system/time-slicing-config:default: reading it has ended this program "
+                    "2 times"))
+      << last_;
+  const auto kept = source_->last_good();
+  ASSERT_TRUE(kept) << kept.error().message();
+  EXPECT_EQ(kept->config.sharing.time_slicing->resources[0].replicas, 8);
+  EXPECT_TRUE(fails(Code::kInvalidArgument, "reading it has ended")) << "still, after another read";
+  put_map({{"default", sharing(4)}});
+  EXPECT_TRUE(gives(4));
+  EXPECT_FALSE(FsRoot().exists(dir_.path() / "config-being-read"));
+}
+
+TEST_F(ClusterSourceTest, OnlyANewTextIsMarkedAndARefusedOneLeavesNoMark) {
+  put_map({{"default", sharing(8)}, {"bad", "version: v9\n"}});
+  put_node(json::object());
+  open();
+  ASSERT_TRUE(gives(8));
+  const auto file = dir_.path() / "config-being-read";
+  ASSERT_TRUE(FsRoot().write_atomic(file, "of another process"));
+  EXPECT_TRUE(source_->read());
+  EXPECT_TRUE(FsRoot().exists(file)) << "the text was read before";
+  label("bad");
+  EXPECT_TRUE(fails(Code::kInvalidArgument, "version"));
+  EXPECT_FALSE(FsRoot().exists(file));
 }
 
 TEST_F(ClusterSourceTest, AWrongNodeNameIsSaid) {
