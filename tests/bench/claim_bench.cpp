@@ -12,6 +12,7 @@
 #include "agent/limits/tenant_store.h"
 #include "cluster/kinds.h"
 #include "support/fake_objects.h"
+#include "support/fake_pod_resources.h"
 #include "support/machines.h"
 #include "support/temp_dir.h"
 
@@ -41,6 +42,7 @@ void prepare_a_share(benchmark::State& state) {
   const test::TempDir dir;
   const Log log(LogLevel::kError);
   test::FakeObjects objects;
+  test::FakePodResources kubelet;
   for (int n = 0; n <= beside; ++n) objects.put(cluster::kResourceClaim, claim_json(n));
   ClaimNode made;
   made.machine = test::machine_of(8, test::l20);
@@ -57,6 +59,7 @@ void prepare_a_share(benchmark::State& state) {
   book.open(true);
   ClaimPreparer preparer(
       {.objects = objects,
+       .kubelet = kubelet,
        .store = store,
        .book = book,
        .node = [&] { return node; },

@@ -12,6 +12,14 @@ namespace tranche::dra {
 namespace {
 
 constexpr EnvelopeKind kCheckpoint{.version = "checkpoint/v1", .key = "claim"};
+constexpr std::string_view kAnyVersion = "checkpoint/v";
+
+bool is_of_another_version(std::string_view text) {
+  const auto root = json::parse(text);
+  if (!root) return false;
+  const auto version = root->find("version").value_or(json::View()).as_string();
+  return version && version->starts_with(kAnyVersion) && *version != kCheckpoint.version;
+}
 
 json::Value json_of(const PreparedDevice& device) {
   json::Value json = {
@@ -116,8 +124,10 @@ std::string encode(const PreparedClaim& claim) {
 }
 
 Result<PreparedClaim> decode_prepared(std::string_view text) {
-  ASSIGN_OR_RETURN(const auto content, unseal(kCheckpoint, text));
-  return json::read_fields(content, read_claim);
+  auto content = unseal(kCheckpoint, text);
+  if (content) return json::read_fields(*content, read_claim);
+  if (is_of_another_version(text)) content.error().code = Code::kUnsupported;
+  return std::unexpected(std::move(content).error());
 }
 
 }  // namespace tranche::dra

@@ -73,7 +73,8 @@ std::string tenant_of(const PreparedClaim& claim, const PreparedDevice& device);
 // file. Runtimes cache by name, so no name is used twice.
 std::string cdi_device_name(const PreparedClaim& claim, const PreparedDevice& device);
 std::string encode(const PreparedClaim& claim);
-// kInvalidArgument: truncated, edited, another version, or invalid names.
+// kInvalidArgument: truncated, edited, or invalid names; kUnsupported: of another version, so another
+// release can read it.
 Result<PreparedClaim> decode_prepared(std::string_view text);
 
 }  // namespace tranche::dra

@@ -74,6 +74,20 @@ TEST(PreparedClaim, ADamagedOrEditedTextIsRefused) {
   EXPECT_FALSE(decode_prepared(edited));
 }
 
+TEST(PreparedClaim, ATextOfAnotherVersionIsNotCalledDamaged) {
+  const std::pair<const char*, Code> cases[] = {{"checkpoint/v2", Code::kUnsupported},
+                                                {"checkpoint/v12", Code::kUnsupported},
+                                                {"grant/v1", Code::kInvalidArgument},
+                                                {"", Code::kInvalidArgument}};
+  for (const auto& [version, code] : cases) {
+    auto text = encode(sample());
+    text.replace(text.find("checkpoint/v1"), 13, version);
+    const auto read = decode_prepared(text);
+    ASSERT_FALSE(read) << version;
+    EXPECT_EQ(read.error().code, code) << version;
+  }
+}
+
 // Its UUID changes at each boot, so it is looked up.
 TEST(PreparedClaim, TheUuidOfAnInstanceIsNotStored) {
   auto made = sample();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,6 @@ namespace tranche::agent {
 namespace {
 
 using dra::PreparedClaim;
-
-// Kubelet's deadline for a call is 45 s.
-constexpr std::chrono::seconds kLongestGet{20};
 
 // Those of this boot, except `uid`.
 std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>& all,
@@ -196,14 +194,7 @@ Result<void> ClaimPreparer::check_stays(const PreparedClaim& claim, const ClaimN
 }
 
 Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const ClaimNode& node) const {
-  ASSIGN_OR_RETURN(
-      const auto object,
-      ports_.objects.get(cluster::kResourceClaim, {name.ns, name.name}, {.deadline = kLongestGet}));
-  ASSIGN_OR_RETURN(const auto claim, cluster::parse_resource_claim(object.json));
-  if (claim.uid != name.uid) {
-    return fail(Code::kFailedPrecondition,
-                fmt::format("claim {}/{} has been made anew since", name.ns, name.name));
-  }
+  ASSIGN_OR_RETURN(const auto claim, get_claim(ports_.objects, name));
   TRY(check_all(claim, node));
   return dra::plan_claim(claim, node.machine, node.facts);
 }
@@ -237,19 +228,37 @@ Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim&
 
 Result<void> ClaimPreparer::unprepare(const dra::ClaimName& name) {
   if (!is_uuid(name.uid)) return {};  // no such claim was ever prepared
+  const auto node = ports_.node();
+  ASSIGN_OR_RETURN(const auto lost, recovery_.read_lost(name, node.get()));
   ASSIGN_OR_RETURN(auto store, ports_.store.lock());
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(name.uid);
-  // The record may be lost and the file still there.
-  if (known == all.end()) {
+  if (known == all.end() && !lost) {
     ports_.book.end(name.uid);
-    return cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, name.uid);
+    TRY(cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, name.uid));
+    return store.remove(name.uid);
   }
-  const auto node = ports_.node();
-  TRY(undo(store, known->second, all, node.get()));
+  TRY(undo(store, known == all.end() ? *lost : known->second, all, node.get()));
   ports_.book.end(name.uid);
   if (ports_.changed) ports_.changed();
   ports_.log.info(fmt::format("claim {}/{} has ended", name.ns, name.name));
+  return {};
+}
+
+// One that cannot be removed does not keep the others from serving.
+Result<void> ClaimPreparer::remove_unknown_files(const ClaimMap& all,
+                                                 const std::set<std::string>& lost) {
+  ASSIGN_OR_RETURN(const auto uids, cdi::claims_with_files(FsRoot(), ports_.make.cdi_root));
+  lacks_a_claim_ = std::ranges::any_of(uids, [&](const auto& uid) { return lost.contains(uid); });
+  for (const auto& uid : uids) {
+    if (all.contains(uid) || lost.contains(uid)) continue;
+    const auto removed = cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, uid);
+    if (removed) continue;
+    ports_.log.warn(Error(removed.error())
+                        .with_context(fmt::format("the CDI file of claim {}, which is not "
+                                                  "prepared, cannot be removed",
+                                                  uid)));
+  }
   return {};
 }
 
@@ -278,13 +287,11 @@ Result<std::set<gpu::GpuUuid>> ClaimPreparer::cut_by_others() {
 Result<void> ClaimPreparer::restore() {
   const auto node = ports_.node();
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
+  TRY(recovery_.restore(*node));
   ASSIGN_OR_RETURN(auto store, ports_.store.lock());
   ASSIGN_OR_RETURN(const auto stored, store.all());
   ASSIGN_OR_RETURN(auto all, undo_earlier_boots(store, stored, *node));
-  ASSIGN_OR_RETURN(const auto uids, cdi::claims_with_files(FsRoot(), ports_.make.cdi_root));
-  for (const auto& uid : uids) {
-    if (!all.contains(uid)) TRY(cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, uid));
-  }
+  TRY(remove_unknown_files(all, store.lost()));
   // A claim that cannot be made must not keep the others from serving: kubelet asks for each again
   // when it starts.
   std::map<std::string, std::string> troubles;  // by uid

@@ -6,6 +6,7 @@
 // Called by the threads of dra/server.h. The store is locked for one claim at a time, and never
 // while the API server is asked.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "agent/dra/claim_maker.h"
 #include "agent/dra/claim_node.h"
+#include "agent/dra/claim_recovery.h"
 #include "agent/dra/claim_store.h"
 #include "agent/holdings/book.h"
 #include "base/log.h"
@@ -32,6 +34,7 @@ class ClaimPreparer final : public dra::Driver {
  public:
   struct Ports {
     cluster::Objects& objects;
+    cluster::PodResources& kubelet;
     ClaimStore& store;
     Book& book;
     // null before the first reading of the hardware.
@@ -39,11 +42,7 @@ class ClaimPreparer final : public dra::Driver {
     // The GPUs that this node publishes; nullopt: not known yet.
     std::function<std::optional<std::vector<cluster::SliceDevice>>()> listed;
     ClaimMaker::Ports make;
-    // Waits until `end` for a Pod of this node, by uid; nullopt: it is still unknown then. Empty:
-    // Pods are not known here, and no two shares are joined.
-    std::function<std::optional<cluster::Pod>(const std::string& uid,
-                                              std::chrono::steady_clock::time_point end)>
-        pod;
+    ClaimRecovery::FindPod pod;
     // What is prepared has changed. From any thread.
     std::function<void()> changed;
     const Log& log;
@@ -56,7 +55,15 @@ class ClaimPreparer final : public dra::Driver {
   static constexpr std::chrono::seconds kLongestWait{20};
 
   explicit ClaimPreparer(Ports ports, std::chrono::milliseconds longest_wait = kLongestWait)
-      : ports_(std::move(ports)), maker_(ports_.make), longest_wait_(longest_wait) {}
+      : ports_(std::move(ports)),
+        recovery_({.objects = ports_.objects,
+                   .kubelet = ports_.kubelet,
+                   .store = ports_.store,
+                   .pod = ports_.pod,
+                   .cdi_root = ports_.make.cdi_root,
+                   .log = ports_.log}),
+        maker_(ports_.make),
+        longest_wait_(longest_wait) {}
 
   Result<dra::PreparedClaim> prepare(const dra::ClaimName& name) override;
   Result<void> unprepare(const dra::ClaimName& name) override;
@@ -65,10 +72,14 @@ class ClaimPreparer final : public dra::Driver {
   // are made.
   Result<std::set<gpu::GpuUuid>> cut_by_others();
 
-  // After a start: undoes claims that were prepared before a reboot, for their containers are gone,
-  // removes CDI files of unknown claims, and writes those of the others again in this release's
-  // form.
+  // After a start: makes lost records again, undoes claims that were prepared before a reboot, for
+  // their containers are gone, removes CDI files of unknown claims, and writes those of the others
+  // again in this release's form. Errors: also those of ClaimRecovery::restore(): what a lost
+  // record stands for must be known before anything is given.
   Result<void> restore();
+  // Whether, at the last restore(), containers may have had a claim that is not known: its record
+  // is lost, and kubelet named none of its uid.
+  bool lacks_a_claim() const { return lacks_a_claim_; }
 
  private:
   using ClaimMap = std::map<std::string, dra::PreparedClaim>;  // by uid
@@ -76,6 +87,7 @@ class ClaimPreparer final : public dra::Driver {
   Result<std::optional<dra::PreparedClaim>> prepared(ClaimStore::Locked& store,
                                                      const std::string& uid,
                                                      const ClaimNode& node) const;
+  Result<void> remove_unknown_files(const ClaimMap& all, const std::set<std::string>& lost);
   Result<dra::PreparedClaim> plan(const dra::ClaimName& name, const ClaimNode& node) const;
   Result<void> check_all(const cluster::ResourceClaim& claim, const ClaimNode& node) const;
   // The claim's Pod, if two of its shares may be joined, or may not as clients of MPS.
@@ -98,8 +110,10 @@ class ClaimPreparer final : public dra::Driver {
                     const ClaimNode* node) const;
 
   const Ports ports_;
+  const ClaimRecovery recovery_;
   const ClaimMaker maker_;
   const std::chrono::milliseconds longest_wait_;
+  std::atomic<bool> lacks_a_claim_ = false;
 };
 
 }  // namespace tranche::agent

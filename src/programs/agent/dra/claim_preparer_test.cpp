@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "dra/pool.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
+#include "support/fake_pod_resources.h"
 #include "support/log_recorder.h"
 #include "support/machines.h"
 #include "support/temp_dir.h"
@@ -30,6 +32,7 @@ constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
 constexpr const char* kOther = "1b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1b";
 constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
 constexpr const char* kPodUid = "2b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1c";
+const std::string kRecord = std::string(kUid) + ".json";
 constexpr const char* kMpsResource = "nvidia.com/gpu";
 constexpr const char* kShare2 = "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00";
 
@@ -62,6 +65,7 @@ class ClaimPreparerTest : public testing::Test {
   ClaimPreparer preparer(ClaimStore& store) {
     return ClaimPreparer(
         {.objects = objects_,
+         .kubelet = kubelet_,
          .store = store,
          .book = book_,
          .node = [this] { return node_; },
@@ -136,6 +140,13 @@ class ClaimPreparerTest : public testing::Test {
     node.facts.boot = "boot-2";
     node_ = std::make_shared<const ClaimNode>(std::move(node));
   }
+  // Cuts the record in two. Returns what it was.
+  std::string damage(const std::string& uid) const {
+    const auto file = claims_ / (uid + ".json");
+    auto text = FsRoot().read(file).value();
+    EXPECT_TRUE(FsRoot().write_atomic(file, text.substr(0, text.size() / 2)));
+    return text;
+  }
   std::vector<std::string> files() const { return cdi::claims_with_files(FsRoot(), cdi_).value(); }
   std::vector<std::string> records() const {
     auto names = FsRoot().list(claims_).value_or(std::vector<std::string>());
@@ -146,6 +157,7 @@ class ClaimPreparerTest : public testing::Test {
   test::TempDir dir_;
   test::LogRecorder log_;
   test::FakeObjects objects_;
+  test::FakePodResources kubelet_;
   const std::filesystem::path claims_ = dir_.path() / "claims";
   const std::filesystem::path cdi_ = dir_.path() / "cdi";
   ClaimStore store_{claims_, log_.log()};
@@ -328,15 +340,100 @@ TEST_F(ClaimPreparerTest, ARecordOfAnotherBootIsReplaced) {
   EXPECT_THAT(records(), SizeIs(1));
 }
 
-TEST_F(ClaimPreparerTest, ADamagedRecordIsSetAsideAndTheClaimPreparedAnew) {
-  ASSERT_TRUE(preparer().prepare(kHalf));
-  const auto file = claims_ / (std::string(kUid) + ".json");
-  const auto text = FsRoot().read(file).value();
-  ASSERT_TRUE(FsRoot().write_atomic(file, text.substr(0, text.size() / 2)));
+// Kubelet prepares no claim of a running Pod again: its containers start anew from the CDI file.
+TEST_F(ClaimPreparerTest, ADamagedRecordIsMadeAgainFromTheClaim) {
+  const auto before = preparer().prepare(kHalf).value();
+  const auto file = file_text(kUid);
+  const auto record = damage(kUid);
+  kubelet_.hold_claims({{"team", "p", "main", {"team", "half"}}});
   ClaimStore fresh(claims_, log_.log());
-  EXPECT_THAT(fresh.lock().value().all().value(), IsEmpty());
-  EXPECT_EQ(log_.count("is damaged and set aside"), 1);
-  EXPECT_THAT(records(), ElementsAre(std::string(kUid) + ".damaged"));
+  auto driver = preparer(fresh);
+  ASSERT_TRUE(driver.restore());
+  EXPECT_FALSE(driver.lacks_a_claim());
+  EXPECT_THAT(book_.claims(), ElementsAre(before));
+  EXPECT_EQ(file_text(kUid), file);
+  EXPECT_EQ(FsRoot().read(claims_ / kRecord).value(), record);
+  EXPECT_EQ(log_.count("cannot be read: torn"), 1);
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(tenants_, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(records(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, WhileNobodyTellsWhatALostRecordHadItsFileStays) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  damage(kUid);
+  ClaimStore fresh(claims_, log_.log());
+  auto driver = preparer(fresh);
+  kubelet_.go_away(true);
+  EXPECT_FALSE(driver.restore()) << "and is tried again";
+  EXPECT_FALSE(book_.restored()) << "so its GPU is given to nobody";
+  kubelet_.go_away(false);
+  ASSERT_TRUE(driver.restore()) << "a kubelet that has just started names none";
+  EXPECT_TRUE(driver.lacks_a_claim()) << "so no tenant is removed";
+  EXPECT_THAT(files(), ElementsAre(kUid));
+  EXPECT_THAT(records(), ElementsAre(kRecord));
+  objects_.refuse("get", cluster::kResourceClaim, {Code::kUnavailable, "away"});
+  EXPECT_FALSE(driver.unprepare(kHalf));
+  EXPECT_THAT(files(), ElementsAre(kUid));
+  objects_.recover();
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(tenants_, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(records(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, OfALostClaimThatIsGoneNothingStays) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  damage(kUid);
+  objects_.erase(cluster::kResourceClaim, {"team", "half"});
+  ClaimStore fresh(claims_, log_.log());
+  ASSERT_TRUE(preparer(fresh).restore());
+  ASSERT_TRUE(preparer(fresh).unprepare(kHalf));
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(records(), IsEmpty());
+}
+
+// After a downgrade: the newer release comes back and reads it.
+TEST_F(ClaimPreparerTest, ARecordOfANewerReleaseStaysAndItsGpuIsHeld) {
+  const auto before = preparer().prepare(kHalf).value();
+  auto newer = FsRoot().read(claims_ / kRecord).value();
+  newer.replace(newer.find("checkpoint/v1"), 13, "checkpoint/v2");
+  ASSERT_TRUE(FsRoot().write_atomic(claims_ / kRecord, newer));
+  kubelet_.hold_claims({{"team", "p", "main", {"team", "half"}}});
+  ClaimStore fresh(claims_, log_.log());
+  auto driver = preparer(fresh);
+  ASSERT_TRUE(driver.restore());
+  EXPECT_THAT(book_.claims(), ElementsAre(before));
+  EXPECT_EQ(driver.prepare(kHalf).value(), before);
+  EXPECT_EQ(FsRoot().read(claims_ / kRecord).value(), newer);
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(records(), IsEmpty());
+}
+
+// One that is there by mistake stops no other claim, and goes with its own.
+TEST_F(ClaimPreparerTest, AFolderOrAFifoInPlaceOfARecordStopsNoOtherClaim) {
+  const auto other = claims_ / (std::string(kOther) + ".json");
+  for (const bool is_fifo : {false, true}) {
+    ASSERT_TRUE(FsRoot().make_directories(is_fifo ? claims_ : other / "full"));
+    if (is_fifo) {
+      ASSERT_EQ(::mkfifo(other.c_str(), 0600), 0);
+    }
+    ClaimStore fresh(claims_, log_.log());
+    auto driver = preparer(fresh);
+    ASSERT_TRUE(driver.restore());
+    ASSERT_TRUE(driver.prepare(kHalf));
+    ASSERT_TRUE(driver.unprepare(kHalf));
+    ASSERT_TRUE(driver.unprepare({"team", "other", kOther}));
+    EXPECT_THAT(records(), IsEmpty());
+  }
+}
+
+TEST_F(ClaimPreparerTest, AFileThatCannotBeRemovedStopsNoOtherClaim) {
+  ASSERT_TRUE(FsRoot().make_directories(
+      cdi_ / fmt::format("k8s.gpu.nvidia.com-claim-{}.json", kOther) / "full"));
+  ASSERT_TRUE(preparer().restore());
+  EXPECT_EQ(log_.count("cannot be removed"), 1);
 }
 
 // The scheduler gives a device out again before kubelet has ended the containers of the deleted
@@ -489,6 +586,37 @@ TEST_F(CutClaimTest, AnAgentThatStartsFindsItsInstances) {
   }
   EXPECT_EQ(book_.claims().at(0).devices.at(0).uuid, "MIG-0-2-1");
   EXPECT_THAT(preparer().cut_by_others().value(), ElementsAre(cut_.uuid(1)));
+}
+
+TEST_F(CutClaimTest, TheInstanceOfADamagedRecordIsItsClaimsAgain) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  damage(kUid);
+  put_node("boot-1");
+  {
+    auto node = *node_;
+    node.facts.partitionable = {};  // as at a start
+    node_ = std::make_shared<const ClaimNode>(std::move(node));
+  }
+  kubelet_.hold_claims({{"team", "p", "main", {"team", "half"}}});
+  ClaimStore fresh(claims_, log_.log());
+  auto driver = preparer(fresh);
+  ASSERT_TRUE(driver.restore());
+  EXPECT_EQ(book_.claim_on("MIG-0-2-1"), "team/half");
+  EXPECT_THAT(driver.cut_by_others().value(), IsEmpty());
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_EQ(cut_.layout(0), "MIG off");
+}
+
+TEST_F(CutClaimTest, TheInstanceOfALostClaimGoesWithIt) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  damage(kUid);
+  put_node("boot-1");
+  ClaimStore fresh(claims_, log_.log());
+  auto driver = preparer(fresh);
+  ASSERT_TRUE(driver.restore());
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_EQ(cut_.layout(0), "MIG off");
+  EXPECT_THAT(driver.cut_by_others().value(), IsEmpty());
 }
 
 // A reboot removes instances. One in the same place afterwards is somebody else's.

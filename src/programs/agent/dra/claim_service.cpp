@@ -119,6 +119,7 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
 
 ClaimPreparer::Ports ClaimService::preparer_ports() {
   return {.objects = ports_.objects,
+          .kubelet = ports_.kubelet,
           .store = store_,
           .book = ports_.book,
           .node =
@@ -358,7 +359,10 @@ void ClaimService::sweep(TimePoint now) {
   sweep_at_ = now < due ? due : now + kBetweenSweeps;
   if (now < due) return;
   starter_->request({.key = kSweepKey,
-                     .attempt = [this](const std::stop_token&) { return sweep_.look(); },
+                     .attempt = [this](const std::stop_token&) -> Result<void> {
+                       if (preparer_.lacks_a_claim()) TRY(preparer_.restore());
+                       return sweep_.look();
+                     },
                      .done = {},
                      .aim = kSweepKey});
 }
@@ -412,7 +416,7 @@ Result<std::vector<ClaimTenant>> ClaimService::tenants() const {
     const std::scoped_lock lock(mutex_);
     node = node_;
   }
-  if (node == nullptr || !ports_.book.restored()) {
+  if (node == nullptr || !ports_.book.restored() || preparer_.lacks_a_claim()) {
     return fail(Code::kUnavailable, "the claims that are prepared on this node are not known yet");
   }
   return claim_tenants(ports_.book.claims(), *node);

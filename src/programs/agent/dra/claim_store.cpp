@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/remove_tree.h"
 #include "base/uuid.h"
 
 namespace tranche::agent {
@@ -35,23 +36,32 @@ Result<ClaimStore::Locked> ClaimStore::lock() {
   return Locked(*this, std::move(turn), *std::move(held));
 }
 
-Result<void> ClaimStore::Locked::take_up(const std::string& name, const std::string& uid) {
-  auto& [dir, log, fs, ignored, read] = store_;
-  const auto text = fs.read(dir / name, kLargestClaim);
-  if (!text && text.error().code != Code::kInvalidArgument) return std::unexpected(text.error());
-  auto claim = text ? dra::decode_prepared(*text)
-                    : Result<dra::PreparedClaim>(std::unexpected(text.error()));
-  if (claim && claim->uid == uid) {
-    read.insert_or_assign(uid, *std::move(claim));
-    return {};
-  }
-  log.error(fmt::format("the record of claim {} is damaged and set aside as {}.damaged: {}", uid,
-                        (dir / uid).string(),
-                        claim ? "it is of another claim" : claim.error().message()));
+// A FIFO is not opened: that would wait for a writer.
+Result<dra::PreparedClaim> ClaimStore::read(const std::string& uid) const {
   std::error_code error;
-  std::filesystem::rename(dir / name, dir / (uid + ".damaged"), error);
-  if (error) return std::unexpected(errno_error(error.value(), "rename " + (dir / name).string()));
-  return {};
+  const auto status = std::filesystem::symlink_status(file_of(uid), error);
+  if (!std::filesystem::is_regular_file(status) && std::filesystem::exists(status)) {
+    return fail(Code::kInvalidArgument, "it is no file");
+  }
+  ASSIGN_OR_RETURN(const auto text, fs_.read(file_of(uid), kLargestClaim));
+  ASSIGN_OR_RETURN(auto claim, dra::decode_prepared(text));
+  if (claim.uid == uid) return claim;
+  return fail(Code::kInvalidArgument, "it is of another claim");
+}
+
+void ClaimStore::Locked::take_up(const std::string& uid) {
+  auto claim = store_.read(uid);
+  if (claim) {
+    store_.read_.insert_or_assign(uid, *std::move(claim));
+    return;
+  }
+  const auto& error = claim.error();
+  if (error.code == Code::kNotFound) return;
+  store_.lost_.insert(uid);
+  if (error.code == Code::kUnsupported) store_.others_.insert(uid);
+  if (!store_.said_.is_news(uid, error.what)) return;
+  store_.log_.error(fmt::format("the record {} cannot be read: {}; what its containers have stays",
+                                store_.file_of(uid).string(), error.message()));
 }
 
 Result<std::map<std::string, dra::PreparedClaim>> ClaimStore::Locked::all() {
@@ -59,24 +69,33 @@ Result<std::map<std::string, dra::PreparedClaim>> ClaimStore::Locked::all() {
   std::set<std::string> there;
   for (const auto& name : names) {
     if (!name.ends_with(kClaimSuffix)) continue;
-    const auto uid = name.substr(0, name.size() - kClaimSuffix.size());
-    if (!is_uuid(uid)) continue;
-    there.insert(uid);
-    if (!store_.read_.contains(uid)) TRY(take_up(name, uid));
+    auto uid = name.substr(0, name.size() - kClaimSuffix.size());
+    if (is_uuid(uid)) there.insert(std::move(uid));
+  }
+  store_.lost_.clear();
+  for (const auto& uid : there) {
+    if (!store_.read_.contains(uid)) take_up(uid);
   }
   std::erase_if(store_.read_, [&](const auto& one) { return !there.contains(one.first); });
+  std::erase_if(store_.others_, [&](const auto& uid) { return !there.contains(uid); });
+  store_.said_.retain([&](const auto& uid) { return there.contains(uid); });
   return store_.read_;
 }
 
 Result<void> ClaimStore::Locked::put(const dra::PreparedClaim& claim) {
-  TRY(store_.fs_.write_atomic(store_.file_of(claim.uid), dra::encode(claim)));
+  if (!store_.others_.contains(claim.uid)) {
+    TRY(store_.fs_.write_atomic(store_.file_of(claim.uid), dra::encode(claim)));
+  }
   store_.read_.insert_or_assign(claim.uid, claim);
+  store_.lost_.erase(claim.uid);
   return {};
 }
 
 Result<void> ClaimStore::Locked::remove(const std::string& uid) {
-  TRY(store_.fs_.remove(store_.file_of(uid)));
+  TRY(remove_tree(store_.file_of(uid)));
   store_.read_.erase(uid);
+  store_.lost_.erase(uid);
+  store_.others_.erase(uid);
   return {};
 }
 

@@ -12,12 +12,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "base/said_once.h"
 #include "dra/prepared.h"
 #include "process/process_lock.h"
 
@@ -30,11 +32,15 @@ class ClaimStore {
   // While it lives, no other thread or process reads or writes the store.
   class Locked {
    public:
-    // By uid. An unreadable file is renamed to <uid>.damaged, with an error in the log: its claim
-    // is prepared again when kubelet asks for it.
+    // By uid, without the lost ones.
     Result<std::map<std::string, dra::PreparedClaim>> all();
+    // The claims, by uid, whose records were there and could not be read by the last all():
+    // damaged, of another release, no files. Their containers may run, so nothing of theirs is
+    // removed (agent/dra/claim_recovery.h). The log names each once.
+    const std::set<std::string>& lost() const { return store_.lost_; }
+    // Replaces a damaged record. One of another release stays on disk: that release may come back.
     Result<void> put(const dra::PreparedClaim& claim);
-    // A missing file is no error.
+    // Also a lost record. A missing one is no error.
     Result<void> remove(const std::string& uid);
 
    private:
@@ -42,7 +48,7 @@ class ClaimStore {
     Locked(ClaimStore& store, std::unique_lock<std::mutex> turn,
            std::unique_ptr<process::ProcessLock> lock)
         : store_(store), turn_(std::move(turn)), lock_(std::move(lock)) {}
-    Result<void> take_up(const std::string& name, const std::string& uid);
+    void take_up(const std::string& uid);
 
     ClaimStore& store_;
     std::unique_lock<std::mutex> turn_;
@@ -54,12 +60,17 @@ class ClaimStore {
 
  private:
   std::filesystem::path file_of(const std::string& uid) const { return dir_ / (uid + ".json"); }
+  Result<dra::PreparedClaim> read(const std::string& uid) const;
 
   const std::filesystem::path dir_;
   const Log& log_;
   FsRoot fs_;
   std::mutex turn_;
-  std::map<std::string, dra::PreparedClaim> read_;  // by uid; of whoever has the turn
+  // By uid; of whoever has the turn.
+  std::map<std::string, dra::PreparedClaim> read_;
+  std::set<std::string> lost_;
+  std::set<std::string> others_;  // of another release, also those that were put() since
+  SaidOnce said_;
 };
 
 }  // namespace tranche::agent
