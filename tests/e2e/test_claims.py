@@ -90,6 +90,34 @@ def test_the_kernel_keeps_a_share_where_node_and_driver_can(server, node, librar
     claims.forget(claim, more)
 
 
+def test_what_a_damaged_record_had_stays_until_its_claim_ends(server, node, library):
+    here = node("l20")
+    claims = Claims(server, here, "damaged")
+    library = f"--limit-library={library}"
+    agent = claims.agent(library, config={"version": "v1"})
+    claims.wait_taints()
+    claim = claims.allocate("damaged-half", "20Gi", 50)
+    claims.prepare(claim)
+    before = claims.edits(claim), claims.part(claim)
+    assert agent.stop() == 0
+    [record] = here.dir.rglob(f"claims/{claim['metadata']['uid']}.json")
+    record.write_text(record.read_text()[:100])
+    other = record.with_name("0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a.json")
+    os.mkfifo(other)
+
+    agent = claims.agent(library)
+    agent.wait_log(f"the record {record} cannot be read: torn .*; what its containers have stays")
+    agent.wait_log(f"the record {other} cannot be read: it is no file")
+    more = claims.allocate("damaged-more", "10Gi", 10)
+    claims.prepare(more)
+    assert (claims.edits(claim), claims.part(claim)) == before
+    for one in (claim, more):
+        claims.unprepare(one)
+    assert not here.promises()
+    assert not record.exists()
+    claims.forget(claim, more)
+
+
 def test_an_agent_without_a_config_map_records_events_too(server, node):
     claims = Claims(server, node("l20"), "no-config-map")
     claims.set_mode("both")
