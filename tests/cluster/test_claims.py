@@ -218,6 +218,29 @@ def test_claims_outlive_kubelet_and_agent(lab, release):
     wait_clean(lab, "l20")
 
 
+def test_a_damaged_record_is_made_again_and_its_container_starts_again(lab, release):
+    """Kubelet prepares no claim of a running Pod again, so the container needs the CDI file of before."""
+    until_told = ("bash", "-c", "until [ -e /tmp/end ]; do sleep 0.2; done")
+    with InMode(lab, "l20"), Applied(lab, HALF, claiming("stays", "half", *until_told)):
+        lab.wait_pod("stays")
+        [uid] = records(lab, "l20")
+        record, node = f"/var/lib/tranche/claims/{uid}.json", lab.node("l20")
+        before = node.run("cat", record).out
+        node.run("truncate", "--size=100", record)
+        lab.kubectl("-n", "kube-system", "rollout", "restart", "daemonset/tranche")
+        lab.kubectl("-n", "kube-system", "rollout", "status", "daemonset/tranche", "--timeout=90s", timeout=100)
+        lab.wait(lambda: node.run("cat", record).out == before, "the record is made again")
+        lab.exec("stays", "touch", "/tmp/end")
+
+        def again() -> bool:
+            [status] = lab.pod("stays")["status"]["containerStatuses"]
+            return status["restartCount"] == 1 and "running" in status["state"]
+
+        lab.wait(again, "the container runs again")
+        assert memory_of(lab, "stays") == 22722
+    wait_clean(lab, "l20")
+
+
 def test_an_unhealthy_gpu_gets_no_claim_until_it_heals(lab, release):
     """And Pods that hold it are evicted, if the operator wants that."""
     with InMode(lab, "l20"), Applied(lab, HALF, claiming("victim", "half")):
