@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from node import GPU
+from node import GPU, sharing
 from programs import ROOT
 
 sys.path.append(str(ROOT / "tests" / "chart"))
@@ -30,11 +30,19 @@ class OnCluster:
     def __init__(self, server, here, name: str, config: str, *arguments: str):
         self.server, self.here, self.name = server, here, name
         server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
-        config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": NS}}
-        server.apply({**config_map, "data": {"default": config}})
-        flags = (f"--config-map={NS}/{name}", "--machine-interval=50ms")
-        environment = {"KUBECONFIG": server.kubeconfig(), "NODE_NAME": name, "NAMESPACE": NS}
-        self.agent = here.agent(*flags, *arguments, env=environment)
+        self.configure(config)
+        self.start(*arguments)
+
+    def configure(self, config: str) -> None:
+        metadata = {"name": self.name, "namespace": NS}
+        self.server.apply(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"default": config}}
+        )
+
+    def start(self, *arguments: str) -> None:
+        flags = (f"--config-map={NS}/{self.name}", "--machine-interval=50ms")
+        environment = {"KUBECONFIG": self.server.kubeconfig(), "NODE_NAME": self.name, "NAMESPACE": NS}
+        self.agent = self.here.agent(*flags, *arguments, env=environment)
 
     def notes(self) -> list:
         return [
@@ -66,6 +74,21 @@ class OnCluster:
             return probe.wait() == 1 and word in probe.log + probe.output
 
         self.server.wait(answer, f"the probe is told {word}")
+
+
+def test_a_config_map_that_would_fill_the_memory_ends_no_agent(server, node):
+    """Of 240 KB aliases would make gigabytes. The last configuration stays, also at the next start."""
+    here = node("l20")
+    there = OnCluster(server, here, "bomb", sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    there.configure("version: v1\nflags:\n  a: &a " + "x" * 120_000 + "\n  b: [" + ", ".join(["*a"] * 30_000) + "]\n")
+    refusal = "anchors and aliases copy more than 4 MiB of text"
+    there.wait_configured("False", "ConfigRefused", refusal)
+    there.agent.wait_log(refusal + ".*; the new configuration is refused, the old one stays in force")
+    assert there.agent.stop() == 0
+    there.start()
+    there.agent.wait_log(refusal + ".*; what was in force last stays in force")
+    here.kubelet.wait(GPU, allocatable=4)
 
 
 def test_whole_gpus_beside_instances_are_reported_until_a_layout_is_named(server, node):
