@@ -123,7 +123,7 @@ FLAGS = [
     (["--health-recovery=soon"], {}, "'soon' is no duration; write a duration such as 5m, or never"),
     (["--machine-interval=0s"], {}, "--machine-interval"),
     (["--grants-interval=infinite"], {}, "--grants-interval"),
-    (["--config-file=config.yaml"], {}, "flag --config-file: 'config.yaml' is no absolute path; write it from /"),
+    (["--driver-root=run/nvidia"], {}, "flag --driver-root: 'run/nvidia' is no absolute path; write it from /"),
     ([], {"NVIDIA_DRIVER_ROOT": "run/nvidia"}, "environment NVIDIA_DRIVER_ROOT: 'run/nvidia' is no absolute path"),
     (["--labels=maybe"], {}, "'maybe' is none of auto"),
     (["--log-level=loud"], {}, "'loud' is no log level; write debug, info, warn or error"),

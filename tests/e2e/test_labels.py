@@ -3,13 +3,14 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
 import yaml
 
 from node import GPU, Node, sharing
-from programs import ROOT, wait_until
+from programs import ROOT, TRANCHE, wait_until
 
 DEFAULT = "/etc/kubernetes/node-feature-discovery/features.d/gfd"
 
@@ -89,6 +90,25 @@ def test_once_to_a_file_that_stays(node):
     assert "nvidia.com/gfd.timestamp" not in here.labels()
     assert here.label_file.stat().st_mode & 0o777 == 0o644
     assert [one.name for one in here.features.iterdir() if not one.name.startswith(".")] == ["gfd"]
+
+
+@pytest.mark.difference("config-relative-path")
+@pytest.mark.parametrize("name", ["tranche labels", "gpu-feature-discovery"])
+def test_files_are_found_from_the_working_folder(node, name, tmp_path):
+    here = node("l20")
+    here.write(sharing(4))
+    arguments = [*name.split(), "--oneshot", f"--config-file={os.path.relpath(here.config, tmp_path)}"]
+    env = {
+        **here.env,
+        "GFD_OUTPUT_FILE": "labels.txt",
+        "TRANCHE_HOST_ROOT": str(here.host),
+        "USE_NODE_FEATURE_API": "false",
+    }
+    run = subprocess.run(
+        arguments, executable=TRANCHE, cwd=tmp_path, env=env, capture_output=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert parse((tmp_path / "labels.txt").read_text())["nvidia.com/gpu.replicas"] == "4"
 
 
 def test_a_folder_that_is_missing_is_an_error(node):

@@ -4,13 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "cli/shell/help.h"
 #include "config/flags/command_line.h"
+#include "config/flags/working_folder.h"
 
 namespace tranche::cli {
 namespace {
@@ -22,6 +26,13 @@ void warn_of(const std::vector<std::string>& positionals) {
       "ignored, as NVIDIA's programs do, with every flag among them: {}; write a flag's "
       "value after '=' (--pass-device-specs=true)",
       fmt::join(positionals, " ")));
+}
+
+// Without a working folder (it was removed) relative paths stay, and are refused.
+config::Sources from_working_folder(config::Sources sources, unsigned uses) {
+  std::error_code none;
+  const auto folder = std::filesystem::current_path(none);
+  return none ? sources : config::from_folder(std::move(sources), uses, folder);
 }
 
 }  // namespace
@@ -48,7 +59,7 @@ std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation
   sources.drop_in = invocation.command.is_part;
   sources.flags = parsed->flags;
   sources.environment = invocation.environment;
-  return sources;
+  return from_working_folder(std::move(sources), uses);
 }
 
 }  // namespace tranche::cli

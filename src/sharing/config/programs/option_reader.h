@@ -90,7 +90,8 @@ class OptionReader {
 
  private:
   // Programs started by others have no meaningful working folder, so a relative path would lead
-  // anywhere. Interactive commands accept paths relative to the current folder.
+  // anywhere, but for their own files (flags/working_folder.h made those absolute). Interactive
+  // commands accept paths relative to the current folder.
   void check_paths() {
     constexpr unsigned kStartedByOthers = kUseAgent | kUseFeatureDiscovery | kUseConfigManager |
                                           kUseCleanup | kUseArbiter | kUseMpsControl;
