@@ -362,3 +362,49 @@ def test_the_pod_of_a_claim_is_told_that_its_gpu_is_unhealthy(server, node):
     server.wait(lambda: notes(server, "trainer", "GpuUnhealthy"), "the Event on the Pod")
     [note] = notes(server, "trainer", "GpuUnhealthy")
     assert note.startswith("container main holds a part of GPU 0"), note
+
+
+def pod_of_claims(name: str, node: str, claims: list, container: dict) -> dict:
+    container = {"name": "main", "image": "none", **container}
+    spec = {"nodeName": node, "containers": [container], "resourceClaims": claims}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def test_each_pod_of_claims_on_an_ill_gpu_is_told(server, node, library):
+    """By a template, by an extended resource, and two by one claim."""
+    claims = Claims(server, node("l20"), "ill")
+    claims.agent(f"--arbiter-state-dir={claims.node.dir / 'arbiter'}", f"--limit-library={library}")
+    server.wait(lambda: "gpu-0" in claims.devices(), "gpu-0 is published")
+    server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "default"}})
+    by_claim = {"resources": {"claims": [{"name": "gpu"}]}}
+    joint = [{"name": "gpu", "resourceClaimName": "ill-joint"}]
+    template = [{"name": "gpu", "resourceClaimTemplateName": "half"}]
+    extended = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    mapping = {"containerName": "main", "resourceName": "nvidia.com/gpu", "requestName": "gpu"}
+    pods = [
+        (pod_of_claims("ill-a", "ill", joint, by_claim), {}),
+        (pod_of_claims("ill-b", "ill", joint, by_claim), {}),
+        (
+            pod_of_claims("ill-template", "ill", template, by_claim),
+            {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "ill-of-template"}]},
+        ),
+        (
+            pod_of_claims("ill-extended", "ill", [], extended),
+            {"extendedResourceClaimStatus": {"resourceClaimName": "ill-extended", "requestMappings": [mapping]}},
+        ),
+    ]
+    for pod, status in pods:
+        made = server.apply(pod)
+        made["status"] = {**made.get("status", {}), **status}
+        path = f"/api/v1/namespaces/default/pods/{pod['metadata']['name']}/status"
+        assert status.items() <= server.request("PUT", path, made)["status"].items()
+    for name in ("ill-joint", "ill-of-template", "ill-extended"):
+        claims.prepare(claims.allocate(name, "8Gi", 20))
+    for _ in range(3):
+        claims.node.sim("xid", "--gpu", 0, "--xid", 79)
+    for pod, _ in pods:
+        name = pod["metadata"]["name"]
+        server.wait(lambda name=name: notes(server, name, "GpuUnhealthy"), f"the Event on {name}")
+        [note] = notes(server, name, "GpuUnhealthy")
+        assert note.startswith("container main holds a part of GPU 0"), note
