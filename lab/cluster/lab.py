@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from . import cgroup, images, linux, network, paths, plain, registry, supervisor, teardown
+from . import cgroup, images, inotify, linux, network, paths, plain, registry, supervisor, teardown
 from . import settings as s
 from .client import ENVIRONMENT, Client
 from .control_plane import ControlPlane
@@ -67,8 +67,11 @@ class Lab:
         where = folder_of(name, folder)
         lab = cls(where, settings)
         _make_folder(lab)
+        say = say or (lambda _: None)
+        if scarce := inotify.warning(inotify.limit(), inotify.used(), len(lab.nodes)):
+            say(scarce)
         try:
-            lab._build(say or (lambda _: None))
+            lab._build(say)
         except BaseException:
             if not os.environ.get("TRANCHE_LAB_KEEP"):
                 teardown.take_down(name, where)

@@ -246,6 +246,13 @@ def test_rules_of_a_controller_that_counts_shares(helm):
     }
 
 
+def test_no_job_of_the_cleanup_stays(helm):
+    """Where Helm is told to leave hooks out nobody else removes them."""
+    jobs = helm.template().of("Job")
+    assert len(jobs) == 2
+    assert all(job["spec"].get("ttlSecondsAfterFinished") for job in jobs), [one["metadata"]["name"] for one in jobs]
+
+
 def test_rules_of_the_cleanup(helm):
     rendered = helm.template()
     assert rendered.rules("gpu-tranche-cleanup") == {
