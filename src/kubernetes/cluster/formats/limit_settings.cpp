@@ -21,6 +21,7 @@ constexpr std::string_view kStatus = "limit-status/v1";
 constexpr std::size_t kLongestField = 317;  // a resource's: domain, slash, 63 characters
 constexpr std::size_t kLongestValue = 40;
 constexpr std::size_t kCutMessage = 200;
+constexpr std::string_view kAnnotations = "annotations";
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50U;  // a petabyte
 constexpr std::array kStates = {
     std::pair{State::kHolds, std::string_view("holds")},
@@ -33,11 +34,6 @@ bool is_object_name(std::string_view text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '.' || c == '/' || c == '_';
   });
-}
-
-bool is_value(std::string_view text) {
-  return text.size() <= kLongestValue &&
-         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
 }
 
 std::string checked_field(const Fields& fields, std::string_view key,
@@ -53,9 +49,9 @@ LimitSetting setting_from(const Fields& fields) {
           .uid = checked_field(fields, "uid", is_object_name),
           .container = checked_field(fields, "container", is_object_name),
           .resource = checked_field(fields, "resource", is_object_name),
-          .memory = checked_field(fields, "memory", is_value),
-          .compute = checked_field(fields, "compute", is_value),
-          .priority = checked_field(fields, "class", is_value)};
+          .memory = checked_field(fields, "memory", is_limit_value),
+          .compute = checked_field(fields, "compute", is_limit_value),
+          .priority = checked_field(fields, "class", is_limit_value)};
 }
 
 std::optional<std::int64_t> maybe_number(const Fields& fields, std::string_view key,
@@ -76,6 +72,7 @@ LimitOutcome outcome_from(const Fields& fields) {
   } else {
     outcome.state = state->first;
   }
+  if (fields.text("by") == kAnnotations) outcome.by = LimitOutcome::By::kAnnotations;
   for (const auto& entry : fields.list("devices")) {
     LimitOutcome::Device device{.uuid = checked_field(entry, "uuid", is_object_name)};
     if (const auto memory = maybe_number(entry, "memoryBytes", 0, kMostBytes)) {
@@ -104,6 +101,7 @@ json::Value json_of(const LimitSetting& setting) {
 json::Value json_of(const LimitOutcome& outcome) {
   auto json = json_of(outcome.setting);
   json["state"] = to_string(outcome.state);
+  if (outcome.by == LimitOutcome::By::kAnnotations) json["by"] = kAnnotations;
   if (!outcome.message.empty()) json["message"] = outcome.message;
   if (outcome.devices.empty()) return json;
   auto& devices = json["devices"] = json::Value::array();
@@ -150,6 +148,11 @@ Result<std::vector<Part>> decode_all(std::string_view version, std::string_view 
 std::string claim_resource(std::string_view claim, std::string_view request) {
   return request.empty() ? fmt::format("{}{}", kClaimPrefix, claim)
                          : fmt::format("{}{}/{}", kClaimPrefix, claim, request);
+}
+
+bool is_limit_value(std::string_view text) {
+  return text.size() <= kLongestValue &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
 }
 
 std::string_view to_string(State state) {

@@ -13,7 +13,8 @@
 // applied is in effect. So a changed setting is inserted before the current one, which is removed
 // once the new one holds: until then the container keeps its limit.
 //
-// tranche.dev/limits-status is the agent's answer, one entry for each known setting:
+// tranche.dev/limits-status is the agent's answer, one entry for each known setting, and then, as
+// far as there is room, for what annotations of Pods ask for ("by":"annotations"):
 //
 // {"version":"limit-status/v1","settings":[{...as above...,"state":"holds","message":"...",
 // "devices":[{"uuid":"GPU-...","memoryBytes":...,"permille":...}]}]}
@@ -74,13 +75,22 @@ struct LimitOutcome {
     bool operator==(const Device&) const = default;
   };
   LimitSetting setting;
+  // Whose setting it is.
+  enum class By {
+    kOperator,     // tranche limit set
+    kAnnotations,  // the Pod's own annotations
+  };
   State state = State::kWaiting;
   std::string message;
   std::vector<Device> devices;  // current values
+  By by = By::kOperator;
   bool operator==(const LimitOutcome&) const = default;
 };
 
 std::string_view to_string(LimitOutcome::State state);  // "holds", "refused", "waiting"
+
+// Whether it can stand in a setting as memory, compute or class: a Pod's owner may write anything.
+bool is_limit_value(std::string_view text);
 
 std::string encode(const std::vector<LimitSetting>& settings);
 // An answer longer than LimitOutcome::kLongest omits the devices and truncates the messages. Then

@@ -55,6 +55,13 @@ TEST(LimitSettings, WhatIsNotSetIsLeftOut) {
   EXPECT_EQ(decode_limit_outcomes(encode(std::vector{waits})).value(), std::vector{waits});
 }
 
+TEST(LimitSettings, AnOutcomeSaysWhoseItIs) {
+  auto annotated = outcome();
+  annotated.by = LimitOutcome::By::kAnnotations;
+  const auto text = encode(std::vector{annotated, outcome()});
+  EXPECT_EQ(decode_limit_outcomes(text).value(), (std::vector{annotated, outcome()}));
+}
+
 TEST(LimitSettings, OneIsAboutAResourceOfAContainer) {
   auto other = setting();
   other.memory = "1Gi";

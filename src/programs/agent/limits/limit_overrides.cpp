@@ -202,7 +202,7 @@ void LimitOverrides::look(HolderAnswers& holders, TenantManager& manager,
     obeyed_at_ = now;
   }
   events_.tell(refusals(), call);
-  answer(outcomes_, *node, call);
+  answer(*node, call);
 }
 
 LimitOverrides::Settings LimitOverrides::read(const std::string& text) {
@@ -241,13 +241,13 @@ std::optional<LimitOverrides::Outcomes> LimitOverrides::obey(const Settings& set
   const auto answers = manager.settle(std::move(settings_of_tenants), classes_of(all, *pods),
                                       manager.knows_claims());
   Outcomes outcomes;
-  refused_annotations_.clear();
+  annotated_.clear();
   for (const auto& one : wanted) {
     auto outcome = outcome_of(one, answers);
     if (one.raising == Raising::kAllowed) {
       outcomes.push_back(std::move(outcome));
-    } else if (outcome.state == LimitOutcome::State::kRefused) {
-      refused_annotations_.push_back(std::move(outcome));
+    } else if (outcome.state != LimitOutcome::State::kWaiting) {
+      annotated_.push_back(std::move(outcome));
     }
   }
   return outcomes;
@@ -280,14 +280,27 @@ cluster::StandingEvents::Events LimitOverrides::refusals() {
             .instances = {setting.uid}});
   };
   for (const auto& outcome : outcomes_) add(outcome, cluster::reason::kLimitSettingRefused);
-  for (const auto& outcome : refused_annotations_)
-    add(outcome, cluster::reason::kLimitAnnotationRefused);
+  for (const auto& outcome : annotated_) add(outcome, cluster::reason::kLimitAnnotationRefused);
   std::erase_if(refused_since_, [&](const auto& one) { return !standing.contains(one.first); });
   return standing;
 }
 
-void LimitOverrides::answer(const Outcomes& outcomes, const cluster::Node& node,
-                            const cluster::Call& call) {
+// A Pod's owner takes no room from the operator's settings, and cannot make the answer unreadable.
+LimitOverrides::Outcomes LimitOverrides::answers() const {
+  auto all = outcomes_;
+  for (const auto& outcome : annotated_) {
+    if (all.size() >= LimitSetting::kMostEntries) break;
+    auto& added = all.emplace_back(outcome);
+    added.by = LimitOutcome::By::kAnnotations;
+    for (auto* value : {&added.setting.memory, &added.setting.compute, &added.setting.priority}) {
+      if (!cluster::is_limit_value(*value)) value->clear();
+    }
+  }
+  return all;
+}
+
+void LimitOverrides::answer(const cluster::Node& node, const cluster::Call& call) {
+  const auto outcomes = answers();
   const auto text = outcomes.empty() ? std::string() : cluster::encode(outcomes);
   if (cluster::value_of(node.annotations, cluster::kLimitStatusAnnotation) == text) return;
   const auto value = text.empty() ? std::nullopt : std::optional(text);

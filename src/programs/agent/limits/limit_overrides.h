@@ -6,7 +6,8 @@
 //
 // Also follows the annotations by which a Pod's owner lowers limits for all its containers
 // (tranche.dev/memory, tranche.dev/compute, tranche.dev/class). The operator's setting for a
-// container takes precedence as long as it can be kept.
+// container takes precedence as long as it can be kept. What holds of them is in the answer too, as
+// far as there is room.
 //
 // One thread calls look() at intervals.
 
@@ -52,7 +53,8 @@ class LimitOverrides {
   std::optional<Outcomes> obey(const Settings& settings, HolderAnswers& holders,
                                TenantManager& manager);
   cluster::StandingEvents::Events refusals();
-  void answer(const Outcomes& outcomes, const cluster::Node& node, const cluster::Call& call);
+  Outcomes answers() const;
+  void answer(const cluster::Node& node, const cluster::Call& call);
 
   const NodeView& node_;
   PodsOfNode& pods_;
@@ -64,7 +66,7 @@ class LimitOverrides {
   std::chrono::steady_clock::time_point obeyed_at_{};
   Settings settings_;
   Outcomes outcomes_;
-  Outcomes refused_annotations_;
+  Outcomes annotated_;     // what became of Pods' annotations
   std::string complaint_;  // about the order, logged last
   std::map<std::string, std::chrono::system_clock::time_point> refused_since_;
   cluster::StandingEvents events_;

@@ -252,11 +252,14 @@ TEST_F(SettingFollowerTest, APodsAnnotationLowersUntilTheOperatorSetsSomething) 
     clock_.advance(LimitOverrides::kAskAgain);
     return mib() == 100;
   }));
-  EXPECT_FALSE(answered()) << "the operator set nothing";
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  EXPECT_EQ(answered()->by, LimitOutcome::By::kAnnotations);
+  EXPECT_EQ(answered()->devices.at(0).memory_bytes, 100ULL << 20U);
   EXPECT_TRUE(events().empty());
   order(cluster::encode(std::vector{setting("200Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kHolds, "200Mi"));
   EXPECT_EQ(mib(), 200U);
+  EXPECT_EQ(answered()->by, LimitOutcome::By::kOperator);
   order("");
   ASSERT_TRUE(look_until([&] { return mib() == 100; }));
 }
@@ -273,6 +276,21 @@ TEST_F(SettingFollowerTest, APodsAnnotationThatRaisesOrIsWrongIsTold) {
     EXPECT_EQ(mib(), 250U);
   }
   EXPECT_EQ(events().size(), 2U);
+}
+
+// A value that no answer may have would make it unreadable, the operator's settings with it.
+TEST_F(SettingFollowerTest, WhatAPodsOwnerWritesLeavesTheAnswerReadable) {
+  order(cluster::encode(std::vector{setting("200Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "200Mi"));
+  order("");
+  annotate("a lot " + std::string(100, 'x'));
+  ASSERT_TRUE(look_until([&] {
+    clock_.advance(LimitOverrides::kAskAgain);
+    const auto answer = answered();
+    return answer && answer->by == LimitOutcome::By::kAnnotations;
+  }));
+  EXPECT_EQ(answered()->state, LimitOutcome::State::kRefused);
+  EXPECT_EQ(answered()->setting.memory, "");
 }
 
 TEST_F(SettingFollowerTest, ClassesGoByThePodsPriorityClass) {

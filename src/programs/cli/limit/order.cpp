@@ -58,9 +58,11 @@ Result<LimitSettings> settings_of(const cluster::Node& node) {
   return std::unexpected(std::move(error));
 }
 
-std::vector<LimitOutcome> outcomes_of(const cluster::Node& node) {
+std::vector<LimitOutcome> outcomes_of(const cluster::Node& node, LimitOutcome::By by) {
   const auto& text = cluster::value_of(node.annotations, cluster::kLimitStatusAnnotation);
-  return cluster::decode_limit_outcomes(text).value_or(std::vector<LimitOutcome>());
+  auto outcomes = cluster::decode_limit_outcomes(text).value_or(std::vector<LimitOutcome>());
+  std::erase_if(outcomes, [&](const LimitOutcome& one) { return one.by != by; });
+  return outcomes;
 }
 
 // The agent's answer to exactly this setting; nullopt: it has not answered yet.

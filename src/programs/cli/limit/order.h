@@ -22,8 +22,9 @@ Result<cluster::Node> find_node(cluster::Objects& objects, const std::string& na
 // kFailedPrecondition: the annotation cannot be read; the hint says how to remove it.
 Result<LimitSettings> settings_of(const cluster::Node& node);
 
-// The agent's answers; empty if unreadable.
-std::vector<cluster::LimitOutcome> outcomes_of(const cluster::Node& node);
+// The agent's answers to settings of operators (or `by` whom); empty if unreadable.
+std::vector<cluster::LimitOutcome> outcomes_of(
+    const cluster::Node& node, cluster::LimitOutcome::By by = cluster::LimitOutcome::By::kOperator);
 // The agent's answer to exactly this setting; nullopt: not answered yet.
 std::optional<cluster::LimitOutcome> answer_to(const cluster::LimitSetting& setting,
                                                const cluster::Node& node);

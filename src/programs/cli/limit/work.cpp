@@ -197,13 +197,21 @@ Result<LimitReport> get(cluster::Objects& objects, const LimitOptions& options,
   ASSIGN_OR_RETURN(const auto settings, settings_of(node));
   LimitReport report;
   for (const auto& setting : settings) {
-    if (!is_chosen(setting, pod, options)) continue;
-    report.outcomes.push_back(answer_or_none(setting, node));
-    const auto& last = report.outcomes.back();
-    if (last.state == LimitOutcome::State::kHolds) continue;
-    report.finding = fmt::format("container {}, {}: {}: {}", setting.container, setting.resource,
-                                 to_string(last.state), last.message);
+    if (is_chosen(setting, pod, options)) report.outcomes.push_back(answer_or_none(setting, node));
   }
+  for (auto& outcome : outcomes_of(node, LimitOutcome::By::kAnnotations)) {
+    if (is_chosen(outcome.setting, pod, options)) report.outcomes.push_back(std::move(outcome));
+  }
+  for (const auto& [setting, state, message, devices, by] : report.outcomes) {
+    if (state == LimitOutcome::State::kHolds) continue;
+    report.finding = fmt::format("container {}, {}: {}: {}", setting.container, setting.resource,
+                                 to_string(state), message);
+  }
+  report.promises = read_promises(objects, pod, {.stop = stop});
+  std::erase_if(report.promises.all, [&](const Promise& one) {
+    return !is_chosen({.uid = pod.uid, .container = one.container, .resource = one.resource}, pod,
+                      options);
+  });
   return report;
 }
 

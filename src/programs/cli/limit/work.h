@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/limit/promises.h"
 #include "cluster/formats/limit_settings.h"
 #include "cluster/objects.h"
 #include "config/programs/limit_options.h"
@@ -20,7 +21,8 @@ struct LimitReport {
   // A problem to look at (exit code 1): a setting was refused, or was not in force in time. "":
   // none.
   std::string finding;
-  std::string node = {};  // on which the Pod runs
+  std::string node = {};   // on which the Pod runs
+  Promises promises = {};  // only of `get`
 };
 
 // kNotFound: no such Pod. kInvalidArgument: the Pod has no such container or resource; it has

@@ -202,6 +202,69 @@ TEST_F(LimitWorkTest, GetShowsEachForm) {
   EXPECT_TRUE(run(wanted)->outcomes.empty());
 }
 
+// A Pod's owner asks by annotations: `get` shows them, what they replace, and what else holds.
+TEST_F(LimitWorkTest, GetShowsWhatIsPromisedAskedAndInForceAndByWhom) {
+  const LimitSetting asked{.ns = "shop",
+                           .pod = "p",
+                           .uid = uid_,
+                           .container = "main",
+                           .resource = "nvidia.com/gpu",
+                           .memory = "1Gi"};
+  auto outcome = holds(asked);
+  outcome.by = LimitOutcome::By::kAnnotations;
+  const json node = {
+      {"metadata",
+       {{"name", "n1"},
+        {"annotations",
+         {{cluster::kLimitStatusAnnotation, cluster::encode(std::vector{outcome})}}}}}};
+  objects_.put(cluster::kNode, node.dump());
+  const auto holding = [&](const char* container, const char* uid) {
+    return cluster::GpuNodeHolding{.device = "GPU-a",
+                                   .part = cluster::GpuNodePart{.memory = Bytes{16ULL << 30U},
+                                                                .permille = 500,
+                                                                .enforcer = "kernel"},
+                                   .wire = "device-plugin",
+                                   .resource = "nvidia.com/gpu",
+                                   .ns = "shop",
+                                   .pod = "p",
+                                   .pod_uid = uid,
+                                   .container = container};
+  };
+  const auto put = [&](std::vector<cluster::GpuNodeHolding> holdings) {
+    objects_.put(
+        cluster::kGpuNode,
+        cluster::to_json(cluster::GpuNode{
+            .name = "n1", .status = cluster::GpuNodeStatus{.holdings = std::move(holdings)}}));
+  };
+  put({holding("main", uid_.c_str()), holding("main", uid_.c_str()), holding("side", ""),
+       holding("side", "of a Pod of this name before")});
+
+  auto wanted = options(Verb::kGet);
+  const auto report = run(wanted);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->finding, "");
+  const auto table = show(*report, wanted);
+  EXPECT_THAT(table, testing::ContainsRegex(
+                         "main +nvidia.com/gpu +1Gi +- +- +holds +GPU-a: memory 8192 MiB, compute "
+                         "30% +annotations +GPU-a: memory 16384 MiB, compute 50% \\(kernel\\)\n"));
+  EXPECT_THAT(table, testing::ContainsRegex("side +nvidia.com/gpu +- +- +- +holds +as promised +"
+                                            "configuration +GPU-a: memory 16384 MiB"));
+  wanted.output = LimitOptions::Output::kJson;
+  const auto shown = json::parse(show(*report, wanted));
+  EXPECT_EQ(shown["limits"][0]["by"], "annotations");
+  EXPECT_EQ(shown["promised"].size(), 2U);
+  EXPECT_EQ(shown["promised"][1]["container"], "side");
+  EXPECT_EQ(shown["promised"][1]["memoryBytes"], 16ULL << 30U);
+  EXPECT_EQ(shown["promised"][1]["enforcer"], "kernel");
+}
+
+TEST_F(LimitWorkTest, GetSaysWhyAPromiseIsNotKnown) {
+  const auto wanted = options(Verb::kGet);
+  const auto report = run(wanted);
+  ASSERT_TRUE(report);
+  EXPECT_THAT(show(*report, wanted), HasSubstr("promises, which is not known ("));
+}
+
 TEST_F(LimitWorkTest, WhatCannotBe) {
   auto nobody = options(Verb::kSet, "8Gi");
   nobody.pod = "nobody";
