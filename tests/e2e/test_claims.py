@@ -364,6 +364,41 @@ def test_the_pod_of_a_claim_is_told_that_its_gpu_is_unhealthy(server, node):
     assert note.startswith("container main holds a part of GPU 0"), note
 
 
+def devices_free(server, node: str) -> tuple:
+    """Status and message of the condition."""
+    conditions = server.request("GET", f"/api/v1/nodes/{node}").get("status", {}).get("conditions", [])
+    return next(
+        ((one["status"], one["message"]) for one in conditions if one["type"] == "TrancheDevicesFree"), ("", "")
+    )
+
+
+def test_a_change_of_mode_says_who_holds_what_of_the_mode_before(server, node):
+    """Kubelet's capacity stays and its allocatable drops, so something must say why."""
+    claims = Claims(server, node("l20"), "moved")
+    claims.set_mode("device-plugin")
+    claims.agent(config={"version": "v1"})
+    kubelet = claims.node.kubelet
+    kubelet.wait(GPU, allocatable=1)
+    kubelet.admit("plugin", {GPU: 1})
+    claims.set_mode("dra")
+    server.wait(lambda: devices_free(server, "moved")[0] == "False", "the condition")
+    assert "was in mode dra (tranche.dev/mode): by default/plugin" in devices_free(server, "moved")[1]
+    assert notes(server, "moved", "DevicesHeld")
+    kubelet.ask("remove", pod="plugin")
+    server.wait(lambda: devices_free(server, "moved")[0] == "True", "the GPU is free")
+    claims.wait_taints()
+
+    claim = claims.allocate_whole("moved-claim")
+    claims.prepare(claim)
+    claims.set_mode("device-plugin")
+    server.wait(lambda: devices_free(server, "moved")[0] == "False", "the condition again")
+    assert "mode device-plugin (tranche.dev/mode): by claim default/moved-claim" in devices_free(server, "moved")[1]
+    claims.unprepare(claim)
+    claims.forget(claim)
+    server.wait(lambda: devices_free(server, "moved")[0] == "True", "the GPU is free again")
+    kubelet.wait(GPU, allocatable=1)
+
+
 def pod_of_claims(name: str, node: str, claims: list, container: dict) -> dict:
     container = {"name": "main", "image": "none", **container}
     spec = {"nodeName": node, "containers": [container], "resourceClaims": claims}

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/config/mode_standing.h"
 #include "agent/withholding/held_standing.h"
 #include "cluster/formats/reasons.h"
 #include "support/log_recorder.h"
@@ -46,9 +47,10 @@ class HeldNoticesTest : public testing::Test {
   test::LogRecorder log_;
   std::vector<NodeNotice> events_;
   std::vector<ConditionReport> conditions_;
-  HeldNotices notices_{[this](const NodeNotice& notice) { events_.push_back(notice); },
-                       [this](const ConditionReport& report) { conditions_.push_back(report); },
-                       log_.log()};
+  std::optional<std::vector<holdings::Holding>> claimed_;
+  HeldNotices notices_{
+      [this] { return claimed_; }, [this](const NodeNotice& notice) { events_.push_back(notice); },
+      [this](const ConditionReport& report) { conditions_.push_back(report); }, log_.log()};
 };
 
 TEST_F(HeldNoticesTest, TellOnceThatADeviceIsHeldAndOnceThatItIsFree) {
@@ -85,6 +87,36 @@ TEST_F(HeldNoticesTest, TellOfADeviceThatIsHeldLater) {
   ASSERT_THAT(events_, SizeIs(2));
   EXPECT_THAT(events_[1].note, HasSubstr("by ns/b"));
   EXPECT_THAT(events_[1].note, testing::Not(HasSubstr("by ns/a")));
+}
+
+// Capacity stays what the device plugin offered, and nothing else says why allocatable is less.
+TEST_F(HeldNoticesTest, WhatIsHeldInTheOtherModeIsHeld) {
+  auto& node = state_.edit<NodeModeStanding>();
+  node.mode = cluster::NodeMode::kDra;
+  state_.edit<HeldStanding>().at_odds = held(0, {"ns/a"}).by;
+  state_.edit<HeldStanding>().at_odds.at(0).device = gpu_uuid(0);
+  follow({}, false);
+  EXPECT_THAT(events_, IsEmpty()) << "kubelet has not said who holds it";
+  follow({});
+  follow({});
+  ASSERT_THAT(events_, SizeIs(1));
+  EXPECT_EQ(events_[0].reason, cluster::reason::kDevicesHeld);
+  EXPECT_THAT(events_[0].note, HasSubstr(gpu_uuid(0) + " is held as before this node was in mode "
+                                                       "dra (tranche.dev/mode): by ns/a"));
+  EXPECT_FALSE(conditions_.back().good);
+  state_.edit<HeldStanding>().at_odds.clear();
+  follow({});
+  ASSERT_THAT(events_, SizeIs(2));
+  EXPECT_EQ(events_[1].reason, cluster::reason::kDevicesFree);
+  EXPECT_TRUE(conditions_.back().good);
+
+  claimed_ = {{.device = gpu_uuid(1), .wire = holdings::Wire::kClaim, .claim = "c", .ns = "ns"}};
+  follow({});
+  EXPECT_TRUE(conditions_.back().good) << "claims are this mode's";
+  state_.edit<NodeModeStanding>().mode = cluster::NodeMode::kDevicePlugin;
+  follow({}, false);  // of claims kubelet is not asked
+  EXPECT_THAT(conditions_.back().message, HasSubstr("in mode device-plugin (tranche.dev/mode): by "
+                                                    "claim ns/c"));
 }
 
 TEST_F(HeldNoticesTest, SayOnceThatNothingIsWithheld) {

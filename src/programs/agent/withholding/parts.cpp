@@ -26,8 +26,9 @@ Parts withholding_parts(const AgentContext& context) {
                            .renew_checkpoint = context.renew_checkpoint},
       std::move(part)));
   parts.stages = {withhold_what_is_held};
-  parts.followers.push_back(
-      std::make_unique<HeldNotices>(context.outside.tell, context.outside.report, context.log));
+  parts.followers.push_back(std::make_unique<HeldNotices>([&book] { return book.claimed(); },
+                                                          context.outside.tell,
+                                                          context.outside.report, context.log));
   return parts;
 }
 
