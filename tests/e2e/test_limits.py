@@ -248,7 +248,8 @@ def test_from_four_to_two_nobody_is_raised_into_what_others_keep(node, library):
 
 def test_limits_change_under_a_running_container(node, library):
     here = node("l20")
-    agent = limiting_agent(here, library, config=limited(memory="8Gi"))
+    often = ("--grants-interval=500ms", "--machine-interval=200ms")  # until kubelet has named the container
+    agent = limiting_agent(here, library, *often, config=limited(memory="8Gi"))
     here.kubelet.wait(GPU, allocatable=4)
     answer = held(here, "a")["answer"]
     sent = here.kubelet.ask("stream-count")["streams"][GPU]

@@ -121,14 +121,14 @@ def check(one: Mps) -> str:
 @needs_protocol_3
 def test_protocol_3_is_told_granted_and_changed_live(open_node):
     here = open_node()
-    agent = here.agent(config=configured(4, protocol=3))
+    agent = here.agent("--grants-interval=500ms", "--machine-interval=200ms", config=configured(4, protocol=3))
     supervisor = here.supervisor()
     here.node.kubelet.wait(GPU, allocatable=4)
     supervisor.wait_log("nvidia-cuda-mps-control of CUDA 13.4: protocols 2 and 3, static SM partitions")
     supervisor.wait_log("serves: 25% .*, protocol 3, 1 namespaces")
     assert check(here) == f"ready\n{GPU}: protocol 3, 0 static SM partitions\n"
 
-    answer = allocate(here)
+    answer = here.node.kubelet.admit("first", {GPU: 1})["containers"]["c"][GPU]["answer"]
     folder = f"{GPU}/pipe/shared/default"
     assert answer["envs"]["CUDA_MPS_PIPE_DIRECTORY"] == f"/mps/{folder}"
     assert answer["mounts"][0] == {

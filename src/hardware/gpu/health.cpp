@@ -62,6 +62,14 @@ const char* blocking_action(int action) {
   }
 }
 
+// Of an XID that asks for a reset, once all has come but the quiet time.
+std::string after_reset(std::uint64_t xid, const Gpu& gpu, std::chrono::seconds quiet) {
+  return fmt::format(
+      "XID {}: {}; it is handed out {} s after the XID, if no other comes", xid,
+      gpu.recovery_action ? "the driver asks for no reset any more" : "the GPU was reset since",
+      quiet.count());
+}
+
 }  // namespace
 
 XidPolicy make_xid_policy(std::string_view disable, std::string_view enable) {
@@ -152,6 +160,9 @@ std::string HealthTracker::gpu_reason(const Gpu& gpu, TimePoint now) const {
   for (const auto& [place, fault] : faults_) {
     if (place.gpu_instance_id || (place.gpu && *place.gpu != gpu.uuid)) continue;
     if (recovered(place, fault, gpu, now)) continue;
+    if (place.needs_reset && recovered(place, fault, gpu, TimePoint::max())) {
+      return after_reset(fault.xid, gpu, std::chrono::duration_cast<std::chrono::seconds>(quiet_));
+    }
     if (place.needs_reset) return describe(place, fault);
     if (reason.empty()) reason = describe(place, fault);
   }
@@ -169,7 +180,11 @@ std::string HealthTracker::instance_reason(const Gpu& gpu, const MigInstance& in
     if (place.compute_instance_id && *place.compute_instance_id != instance.compute_instance_id) {
       continue;
     }
-    if (!recovered(place, fault, gpu, now)) return describe(place, fault);
+    if (recovered(place, fault, gpu, now)) continue;
+    if (place.needs_reset && recovered(place, fault, gpu, TimePoint::max())) {
+      return after_reset(fault.xid, gpu, std::chrono::duration_cast<std::chrono::seconds>(quiet_));
+    }
+    return describe(place, fault);
   }
   return {};
 }

@@ -173,6 +173,23 @@ TEST(Health, Recovery) {
   }
 }
 
+TEST(Health, AResetThatWasSeenIsToldWithTheTimeThatIsLeft) {
+  for (const bool driver_tells : {false, true}) {
+    auto health = tracker();
+    health.on_xid({.xid = 79, .gpu = GpuUuid{"GPU-a"}}, kStart);
+    auto now = machine();
+    now.gpus[0].presence = Presence::kLost;
+    health.on_reading(now, kStart + 30s);
+    now.gpus[0].presence = Presence::kPresent;
+    if (driver_tells) now.gpus[0].recovery_action = 0;
+    health.on_reading(now, kStart + 31s);
+    const auto reason = health.report(now, kStart + 31s)["GPU-a"];
+    EXPECT_THAT(reason, HasSubstr(driver_tells ? "XID 79: the driver asks for no reset any more"
+                                               : "XID 79: the GPU was reset since"));
+    EXPECT_THAT(reason, HasSubstr("handed out 300 s after the XID"));
+  }
+}
+
 TEST(Health, LostBeforeTheXidDoesNotCount) {
   auto health = tracker();
   auto lost = machine();

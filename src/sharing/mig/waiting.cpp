@@ -20,6 +20,8 @@ constexpr std::string_view kInstance = "nvidia.com/mig-";
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 
 bool is_instance(std::string_view resource) { return resource.starts_with(kInstance); }
+// Sharing by the configuration makes these, and no MIG layout.
+bool is_shared(std::string_view resource) { return resource.ends_with(".shared"); }
 // nvidia.com/gpu or nvidia.com/gpu.shared.
 bool is_of_gpus(std::string_view resource) {
   return is_instance(resource) || resource.starts_with(kGpu);
@@ -76,6 +78,7 @@ std::string reason_text(const std::string& resource, std::int64_t amount,
 
 // Whether another layout of the node might have the resource.
 bool could_have(const Node& node, const std::string& resource) {
+  if (is_shared(resource)) return false;
   const bool is_capable = cluster::value_of(node.labels, "nvidia.com/mig.capable") == "true";
   return has_instances(node) || (is_instance(resource) && is_capable);
 }

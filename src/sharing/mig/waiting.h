@@ -20,6 +20,7 @@ bool waits_for_gpus(const cluster::SnapshotPod& pod);
 //   a node that accepts the Pod has enough of each resource, though others hold it now
 //   the layout of such a node is being changed
 //   the Pod requests GPUs and no such node has MIG instances, or instances and none has MIG
+//   it requests replicas (nvidia.com/gpu.shared), which sharing makes and no layout
 // `nodes`: all nodes of the cluster.
 std::optional<std::string> explain_waiting(const cluster::SnapshotPod& pod,
                                            const std::vector<cluster::Node>& nodes);

@@ -74,7 +74,8 @@ TEST(Waiting, MigIsTheReasonOrNotKnownToBe) {
     bool told;
   } cases[] = {
       {"all in instances", pod(kGpu, 1), {small}, true},
-      {"also what is shared", pod("nvidia.com/gpu.shared", 1), {small}, true},
+      {"replicas, which no layout makes", pod("nvidia.com/gpu.shared", 1), {small}, false},
+      {"replicas of instances", pod("nvidia.com/mig-3g.20gb.shared", 1), {small}, false},
       {"fewer whole GPUs than asked for", pod(kGpu, 4), {mixed}, true},
       {"an instance that the layout lacks", pod(kLarge, 1), {small}, true},
       {"an instance where all GPUs are whole", pod(kLarge, 1), {whole}, true},

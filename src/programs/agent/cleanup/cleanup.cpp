@@ -31,12 +31,7 @@ Result<config::Loaded> last_config(config::Sources sources, const config::AgentO
     return FileSource(std::move(sources), options.config_file, options.config_name, clock).read();
   }
   ASSIGN_OR_RETURN(const auto kept, ConfigMemory(options.state_dir).load());
-  if (kept) {
-    sources.file_text = kept->text;
-    sources.file_name = kept->name;
-    if (kept->mig_strategy) sources.environment["MIG_STRATEGY"] = *kept->mig_strategy;
-  }
-  return config::load(sources);
+  return kept ? load_choice(*kept, std::move(sources)) : config::load(sources);
 }
 
 Removed clear_feature_file(const std::filesystem::path& path, const Clock& clock) {

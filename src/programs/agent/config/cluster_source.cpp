@@ -192,23 +192,19 @@ bool ClusterSource::waits() const {
 }
 
 Result<config::Loaded> ClusterSource::load(ConfigChoice choice) {
-  auto sources = sources_;
-  sources.file_text = choice.text;
-  sources.file_name = choice.name;
-  if (choice.mig_strategy) sources.environment["MIG_STRATEGY"] = *choice.mig_strategy;
-  ASSIGN_OR_RETURN(auto loaded, load_marked(sources));
+  ASSIGN_OR_RETURN(auto loaded, load_marked(choice));
   last_ = std::move(choice);
   return loaded;
 }
 
 // The kept text was read by an earlier process, and its mark would replace that of a refused one.
-Result<config::Loaded> ClusterSource::load_marked(const config::Sources& sources) {
-  const bool is_kept = stored_ && stored_->text == sources.file_text;
-  if (!sources.file_text || is_kept || sources.file_text == survived_) return config::load(sources);
-  TRY(mark_.begin(*sources.file_text, sources.file_name));
-  auto loaded = config::load(sources);
+Result<config::Loaded> ClusterSource::load_marked(const ConfigChoice& choice) {
+  const bool is_kept = stored_ && stored_->text == choice.text;
+  if (!choice.text || is_kept || choice.text == survived_) return load_choice(choice, sources_);
+  TRY(mark_.begin(*choice.text, choice.name));
+  auto loaded = load_choice(choice, sources_);
   mark_.end();
-  survived_ = sources.file_text;
+  survived_ = choice.text;
   return loaded;
 }
 

@@ -67,7 +67,7 @@ class ClusterSource final : public ConfigSource {
   Result<ConfigChoice> remembered(Error why);
   Result<ConfigChoice> kept();
   Result<config::Loaded> load(ConfigChoice choice);
-  Result<config::Loaded> load_marked(const config::Sources& sources);
+  Result<config::Loaded> load_marked(const ConfigChoice& choice);
   config::Wish wish(const std::string& label) const;
   std::string map_text() const;
 

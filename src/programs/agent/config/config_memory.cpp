@@ -9,6 +9,8 @@
 namespace tranche::agent {
 namespace {
 
+constexpr std::string_view kPolicysStrategy = "ClusterPolicy spec.mig.strategy";
+
 constexpr EnvelopeKind kChoice{.version = "config-choice/v1", .key = "choice"};
 constexpr std::size_t kLargest = std::size_t{4} << 20U;
 
@@ -30,6 +32,21 @@ std::unexpected<Error> refuse(const std::filesystem::path& file, std::string_vie
 }
 
 }  // namespace
+
+Result<config::Loaded> load_choice(const ConfigChoice& choice, config::Sources sources) {
+  // The policy's strategy has the rank of the variable, and nobody set one.
+  static constexpr std::string_view kVariable = "environment MIG_STRATEGY";
+  sources.file_text = choice.text;
+  sources.file_name = choice.name;
+  if (choice.mig_strategy) sources.environment["MIG_STRATEGY"] = *choice.mig_strategy;
+  auto loaded = config::load(sources);
+  if (loaded || !choice.mig_strategy) return loaded;
+  auto error = std::move(loaded).error();
+  for (std::size_t at = 0; (at = error.what.find(kVariable, at)) != std::string::npos;) {
+    error.what.replace(at, kVariable.size(), kPolicysStrategy);
+  }
+  return std::unexpected(std::move(error));
+}
 
 Result<std::optional<ConfigChoice>> ConfigMemory::load() const {
   const auto text = fs_.read(file_, kLargest);

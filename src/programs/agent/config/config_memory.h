@@ -9,6 +9,8 @@
 
 #include "base/fs.h"
 #include "base/result.h"
+#include "config/file/load.h"
+#include "config/flags/sources.h"
 
 namespace tranche::agent {
 
@@ -19,6 +21,10 @@ struct ConfigChoice {
   std::optional<std::string> mig_strategy = {};  // wanted by a ClusterPolicy
   bool operator==(const ConfigChoice&) const = default;
 };
+
+// Loads `sources` with the choice's file and strategy. Errors: as config::load; the strategy is
+// named as the policy's.
+Result<config::Loaded> load_choice(const ConfigChoice& choice, config::Sources sources);
 
 class ConfigMemory {
  public:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/envelope.h"
+#include "config/file/load.h"
 #include "support/synced.h"
 #include "support/temp_dir.h"
 
@@ -25,6 +26,16 @@ TEST(ConfigMemory, GivesBackWhatWasKept) {
   const ConfigChoice empty = {.origin = "none", .text = std::nullopt, .name = ""};
   ASSERT_TRUE(memory.store(empty));
   EXPECT_EQ(*memory.load(), empty);
+}
+
+TEST(ConfigMemory, AStrategyOfAPolicyIsNamedAsThePolicys) {
+  const config::Sources own{.environment = {{"MIG_STRATEGY", "none"}, {"X", "y"}}};
+  const ConfigChoice choice = {.text = std::nullopt, .name = "", .mig_strategy = "double"};
+  const auto loaded = load_choice(choice, own);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().what.find("double (ClusterPolicy spec.mig.strategy)"), std::string::npos)
+      << loaded.error().what;
+  EXPECT_TRUE(load_choice({.text = std::nullopt, .name = ""}, own));
 }
 
 // A power cut right after it leaves this configuration or the one before, whole.

@@ -50,6 +50,26 @@ TEST(GpuHealth, TheConditionNamesEachGpuWithItsReason) {
   EXPECT_EQ(bad.message, "GPU 0 (" + gpu_uuid(0) + "): XID 79; GPU 1 (" + gpu_uuid(1) + "): lost");
 }
 
+TEST(GpuHealth, ADriverThatIsGoneIsToldAsThat) {
+  gpu::Machine machine;
+  gpu::HealthReport health;
+  for (int i = 0; i < 12; ++i) {
+    auto one = test::machine_of({test::a100_40gb(i)}).gpus.at(0);
+    one.index = i;
+    one.presence = gpu::Presence::kLost;
+    health[one.uuid.value] = "the GPU is lost: Driver Not Loaded";
+    machine.gpus.push_back(std::move(one));
+  }
+  const auto devices = unhealthy_devices(machine, health);
+  const auto gone = health_condition(devices, 12);
+  EXPECT_THAT(gone.message, HasSubstr("lsmod | grep nvidia"));
+  EXPECT_THAT(gone.message, HasSubstr("GPU 0 (" + gpu_uuid(0) + "), GPU 1 (" + gpu_uuid(1)));
+  EXPECT_THAT(gone.message, HasSubstr("GPU 7 (" + gpu_uuid(7) + "): the GPU is lost: Driver"));
+  EXPECT_THAT(gone.message, HasSubstr("; and 4 more"));
+  EXPECT_THAT(health_condition(devices, 13).message, testing::StartsWith("GPU 0"))
+      << "one is there";
+}
+
 TEST(GpuHealth, ManyAreCounted) {
   std::vector<UnhealthyDevice> many(16, {.name = "GPU", .reason = "lost", .uuids = {}});
   EXPECT_THAT(describe(many), HasSubstr("; and 8 more"));

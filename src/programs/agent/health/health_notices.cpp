@@ -20,8 +20,10 @@ std::vector<UnhealthyDevice> values_of(const UnhealthyDevices& devices) {
 }
 
 std::vector<std::string> names_of(const UnhealthyDevices& devices) {
+  auto values = values_of(devices);
+  std::ranges::stable_sort(values, {}, &UnhealthyDevice::index);
   std::vector<std::string> names;
-  for (const auto& [uuid, device] : devices) names.push_back(device.name);
+  for (const auto& device : values) names.push_back(device.name);
   return names;
 }
 
@@ -111,16 +113,18 @@ void HealthNotices::tell_node(const Fall& fall, Time now, StandingEvents::Events
                                                          .time = fall.since},
                                                .instances = {std::to_string(fall.falls)}});
   } else if (now - fall.last < kRecovered) {
-    events.emplace(key + "/recovered",
-                   cluster::StandingEvent{
-                       .event = {.regarding = node,
-                                 .warning = false,
-                                 .reason = cluster::reason::kGpuRecovered,
-                                 .action = "Watch",
-                                 .note = fmt::format("healthy again, and given to Pods: {}",
-                                                     fmt::join(names_of(fall.devices), ", ")),
-                                 .time = fall.last},
-                       .instances = {std::to_string(fall.recoveries)}});
+    events.emplace(
+        key + "/recovered",
+        cluster::StandingEvent{
+            .event = {.regarding = node,
+                      .warning = false,
+                      .reason = cluster::reason::kGpuRecovered,
+                      .action = "Watch",
+                      .note = fmt::format("healthy again, and given to Pods unless something "
+                                          "else withholds it: {}",
+                                          fmt::join(names_of(fall.devices), ", ")),
+                      .time = fall.last},
+            .instances = {std::to_string(fall.recoveries)}});
   }
 }
 

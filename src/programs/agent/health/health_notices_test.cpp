@@ -120,7 +120,10 @@ TEST_F(HealthNoticesTest, ARecoveryIsToldOnceAllOfThemAreBack) {
   const auto events = look({});
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_FALSE(events[0].event.warning);
-  EXPECT_EQ(events[0].event.note, "healthy again, and given to Pods: GPU 0 (GPU-0), GPU 1 (GPU-1)");
+  EXPECT_EQ(
+      events[0].event.note,
+      "healthy again, and given to Pods unless something else withholds it: GPU 0 (GPU-0), GPU 1 "
+      "(GPU-1)");
   EXPECT_THAT(look({}, minutes(3)), IsEmpty());
 }
 

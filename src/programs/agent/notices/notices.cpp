@@ -41,6 +41,12 @@ Result<void> Notices::follow(const Round& round) {
   return {};
 }
 
+void Notices::tick(TimePoint now) {
+  if (!grants_ || !told_ || now - looked_ < kLook) return;
+  looked_ = now;
+  say_of_grants(*told_);
+}
+
 // Warns about running containers whose grants the offer no longer has.
 void Notices::say_of_grants(const offer::Offer& offer) {
   const auto grants = grants_();

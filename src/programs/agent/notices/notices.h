@@ -2,6 +2,7 @@
 // Reports about the offer, as followers: each change of state in the log, and what keeps a Pod
 // waiting as an Event on the Node, each once.
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -33,12 +34,15 @@ class Notices final : public Follower {
   using Tell = std::function<void(const NodeNotice&)>;
   using Grants = std::function<std::vector<offer::GrantRecord>()>;
 
-  // `grants`: returns the stored grants; empty: none are stored. `tell`: records an Event in the
-  // cluster; empty: there is none.
+  // How often grants are looked at: kubelet names their containers between rounds.
+  static constexpr std::chrono::seconds kLook{10};
+  // `grants`: returns the grants of running containers; empty: none are stored. `tell`: records an
+  // Event in the cluster; empty: there is none.
   Notices(Grants grants, Tell tell, const Log& log)
       : grants_(std::move(grants)), tell_(std::move(tell)), log_(log) {}
 
   Result<void> follow(const Round& round) override;
+  void tick(TimePoint now) override;
 
  private:
   void say_of_grants(const offer::Offer& offer);
@@ -55,6 +59,7 @@ class Notices final : public Follower {
   Tell tell_;
   const Log& log_;
   std::shared_ptr<const offer::Offer> told_;  // whose withheld resources were reported last
+  TimePoint looked_{};
   SaidOnce said_;
   SaidOnce said_of_mps_;  // by resource
 };

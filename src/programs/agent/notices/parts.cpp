@@ -2,6 +2,7 @@
 
 #include "agent/config/cluster_node.h"
 #include "agent/grants/grant_store.h"
+#include "agent/holdings/book.h"
 #include "agent/notices/notices.h"
 #include "agent/notices/unplanned_mig.h"
 #include "cluster/formats/mig_change.h"
@@ -23,9 +24,15 @@ UnplannedMig::MigConfig look_at_label(const AgentContext& context) {
   return [&view = cluster->node()] { return mig_config(view); };
 }
 
-Notices::Grants stored_grants(const AgentContext& context) {
+// Those of containers that kubelet names, where it can be asked. The store keeps a grant for a
+// while after its Pod, and nobody can delete that Pod.
+Notices::Grants grants_in_use(const AgentContext& context) {
   if (context.grants == nullptr) return {};
-  return [store = context.grants] { return store->all(); };
+  return
+      [store = context.grants, &kubelet = context.outside.kubelet, &book = context.outside.book] {
+        auto all = store->all();
+        return kubelet.is_there() ? in_use(std::move(all), *book.granted()) : all;
+      };
 }
 
 }  // namespace
@@ -36,7 +43,7 @@ Parts notices_parts(const AgentContext& context) {
   parts.followers.push_back(
       std::make_unique<UnplannedMig>(look_at_label(context), context.outside.report, context.log));
   parts.followers.push_back(
-      std::make_unique<Notices>(stored_grants(context), context.outside.tell, context.log));
+      std::make_unique<Notices>(grants_in_use(context), context.outside.tell, context.log));
   return parts;
 }
 

@@ -53,9 +53,22 @@ std::map<std::string, std::string> health_by_device(const offer::Offer& offer) {
   return health;
 }
 
+std::vector<std::string> devices_of(const offer::Offer& offer) {
+  std::vector<std::string> uuids;
+  for (const auto& resource : offer.resources) {
+    for (const auto& device : resource.devices) uuids.push_back(device.uuid);
+  }
+  return uuids;
+}
+
+// In the order of the machine's devices.
 void describe_health(const offer::Offer& before, const offer::Offer& after, Lines& lines) {
   const auto then = health_by_device(before);
-  for (const auto& [uuid, reason] : health_by_device(after)) {
+  auto now = health_by_device(after);
+  for (const auto& uuid : devices_of(after)) {
+    const auto known = now.extract(uuid);
+    if (known.empty()) continue;  // another resource's, too
+    const auto& reason = known.mapped();
     const auto found = then.find(uuid);
     const std::string was = found == then.end() ? "" : found->second;
     if (reason == was) continue;
@@ -86,6 +99,20 @@ std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer
     if (!contains(before.warnings, warning)) lines.push_back({true, warning});
   }
   return lines;
+}
+
+std::vector<offer::GrantRecord> in_use(std::vector<offer::GrantRecord> grants,
+                                       const std::vector<holdings::Holding>& held) {
+  std::set<std::pair<std::string_view, std::string_view>> named;  // resource, id
+  for (const auto& one : held) {
+    if (!one.pod.empty()) named.emplace(one.resource.value, one.id);
+  }
+  std::erase_if(grants, [&](const offer::GrantRecord& record) {
+    return std::ranges::none_of(record.grant.ids, [&](const std::string& id) {
+      return named.contains({record.grant.resource.value, id});
+    });
+  });
+  return grants;
 }
 
 std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "holdings/holding.h"
 #include "offer/grant_record.h"
 #include "offer/offer.h"
 
@@ -19,6 +20,10 @@ struct ReportLine {
 // Lists resources that came, went or changed size, devices that became unhealthy or recovered,
 // resources newly withheld, and new warnings.
 std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer::Offer& after);
+
+// Those grants of which `held` names the container.
+std::vector<offer::GrantRecord> in_use(std::vector<offer::GrantRecord> grants,
+                                       const std::vector<holdings::Holding>& held);
 
 // One line about grants whose tranches the offer no longer has (fewer replicas, another resource
 // name); empty: none. Their containers keep what they were granted.

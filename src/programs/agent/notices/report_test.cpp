@@ -163,6 +163,19 @@ TEST(DescribeStaleMps, NamesGrantsThatNoDaemonServes) {
   EXPECT_NE(describe_stale_mps({by_namespace}, offer), "");
 }
 
+TEST(InUse, AGrantWithoutAContainerIsNobodys) {
+  offer::GrantRecord record;
+  record.grant.resource = {"nvidia.com/gpu"};
+  record.grant.ids = {"GPU-0::0", "GPU-0::1"};
+  holdings::Holding held{.resource = {"nvidia.com/gpu"}, .id = "GPU-0::1"};
+  EXPECT_TRUE(in_use({record}, {}).empty());
+  EXPECT_TRUE(in_use({record}, {held}).empty()) << "its Pod is gone, or kubelet has not named it";
+  held.pod = "a";
+  EXPECT_EQ(in_use({record}, {held}).size(), 1U);
+  held.resource = {"nvidia.com/gpu.shared"};
+  EXPECT_TRUE(in_use({record}, {held}).empty());
+}
+
 TEST(DescribeStaleMps, TheDefaultNamespaceIsAlwaysThere) {
   offer::Offer offer{.resources = {resource("nvidia.com/gpu", 1, 4)}};
   offer::GrantRecord record;
