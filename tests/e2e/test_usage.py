@@ -93,6 +93,11 @@ def test_as_a_plugin_of_kubectl_help_names_kubectl(tmp_path):
 UNKNOWN = [
     # words, message
     (["agnt"], "tranche: unknown command \"agnt\"; did you mean \"agent\"?"),
+    (["limt"], "tranche: unknown command \"limt\"; did you mean \"limit\"?"),
+    (["explain", "pod", "p"], "\"explain\" is planned, and not in this release; meanwhile kubectl -n NAMESPACE describe pod POD"),
+    (["top"], "meanwhile kubectl -n NAMESPACE exec POD -- nvidia-smi"),
+    (["free"], "meanwhile kubectl get gpunodes shows"),
+    (["cost"], "meanwhile kubectl get gpunodes -o json"),
     (["help", "agnt"], "tranche help: unknown command \"agnt\"; did you mean \"agent\"?"),
     (["help", "limit", "sett"], "tranche help limit: unknown command \"sett\"; did you mean \"set\"?"),
     (["limit", "sett", "p"], "tranche limit: unknown command \"sett\"; did you mean \"set\"?"),

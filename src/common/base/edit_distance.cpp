@@ -12,6 +12,11 @@ constexpr std::size_t kLongestWord = 100;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+// Of words that are equally near the one that begins alike is meant: "limt" is "limit", not "lint".
+std::size_t common_beginning(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -38,7 +43,9 @@ std::optional<std::string_view> nearest(std::string_view word,
     const std::size_t distance = edit_distance(word, candidate);
     // A word of which every letter must change is no misspelling.
     if (distance >= std::min(word.size(), candidate.size())) continue;
-    if (distance < limit || (distance == limit && !best)) {
+    const bool is_nearer = distance < limit || !best ||
+                           common_beginning(word, candidate) > common_beginning(word, *best);
+    if (distance <= limit && is_nearer) {
       limit = distance;
       best = candidate;
     }

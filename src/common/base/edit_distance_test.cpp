@@ -38,6 +38,12 @@ INSTANTIATE_TEST_SUITE_P(Words, Nearest,
                                          Case{"empty", "", std::nullopt}),
                          [](const auto& test) { return std::string(test.param.name); });
 
+TEST(Nearest, OfEquallyNearWordsTheOneThatBeginsAlikeIsMeant) {
+  constexpr std::string_view kWords[] = {"lint", "limit", "list"};
+  EXPECT_EQ(nearest("limt", kWords), "limit");
+  EXPECT_EQ(nearest("linr", kWords), "lint");
+}
+
 TEST(Nearest, HugeWordsAreNotCompared) {
   EXPECT_EQ(nearest(std::string(1U << 20U, 'a'), kKeys), std::nullopt);
 }

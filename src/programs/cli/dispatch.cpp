@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -23,7 +25,29 @@ bool asks_for_help(std::string_view word) {
   return word == "help" || word == "--help" || word == "-h";
 }
 
+// What a later release will answer, and what does meanwhile.
+struct Planned {
+  std::string_view name;
+  std::string_view meanwhile;
+};
+constexpr std::array kPlanned = {
+    Planned{"explain",
+            "kubectl -n NAMESPACE describe pod POD has the Events that say why it waits; "
+            "tranche lint --cluster FILE says what is wrong in its manifest"},
+    Planned{"top",
+            "kubectl -n NAMESPACE exec POD -- nvidia-smi shows what a Pod uses, kubectl get "
+            "gpunodes what is held"},
+    Planned{"free", "kubectl get gpunodes shows how many tranches of each node are held (HELD)"},
+    Planned{"cost", "kubectl get gpunodes -o json has the holdings of each Pod"},
+};
+
 int unknown_command(std::string_view name, std::string_view root) {
+  if (const auto* planned = std::ranges::find(kPlanned, name, &Planned::name);
+      planned != kPlanned.end()) {
+    fmt::print(stderr, "{}: \"{}\" is planned, and not in this release; meanwhile {}\n", root, name,
+               planned->meanwhile);
+    return kExitUsage;
+  }
   std::vector<std::string_view> names = {"help"};
   for (const auto& command : commands()) names.push_back(command.name);
   fmt::print(stderr, "{0}: unknown command \"{1}\"{2}\nRun '{0} help' for the list.\n", root,

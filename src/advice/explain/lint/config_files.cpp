@@ -263,20 +263,18 @@ void check_file(std::string_view text, FileKind kind, const TextPlace& place, Re
       add_lines(parsed.error().message(), Level::kError, place, report);
     }
   } else if (kind == FileKind::kConfig) {
-    const auto loaded = config::load({.program = config::Program::kAgent,
-                                      .file_text = std::string(text),
-                                      .file_name = std::string(kName),
-                                      .flags = {},
-                                      .environment = {},
-                                      .defaults = {{"mps-root", std::string(kMpsRoot)}}});
-    if (!loaded) {
-      add_lines(loaded.error().message(), Level::kError, place, report);
-      return;
-    }
-    for (const auto& warning : loaded->warnings) {
+    const config::Sources sources{.program = config::Program::kAgent,
+                                  .file_text = std::string(text),
+                                  .file_name = std::string(kName),
+                                  .flags = {},
+                                  .environment = {},
+                                  .defaults = {{"mps-root", std::string(kMpsRoot)}}};
+    const auto loaded = config::load(sources);
+    if (!loaded) add_lines(loaded.error().message(), Level::kError, place, report);
+    for (const auto& warning : loaded ? loaded->warnings : config::warnings_of(sources)) {
       add_lines(warning.message, Level::kWarning, place, report);
     }
-    check_offers(loaded->config, place, report);
+    if (loaded) check_offers(loaded->config, place, report);
   }
 }
 

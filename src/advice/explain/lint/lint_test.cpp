@@ -59,6 +59,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sectionCommentedOut",
              "version: v1\nsharing:\n# timeSlicing: {}\n",
              {"2 warning sharing: nothing is written under it, so it has no effect"}},
+        Case{"a_misspelt_key_where_the_right_one_is_missing",
+             "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu,\n  replica: 4}]}}\n",
+             {"2 error sharing.timeSlicing.resources[0]: no replicas specified; add 'replicas:' "
+              "with the number of Pods per device",
+              "3 warning sharing.timeSlicing.resources[0].replica: unknown key, ignored; did you "
+              "mean 'replicas'?"}},
         Case{"namesThatLeadNowhere",
              "version: v1\nsharing: {timeSlicing: {resources: [{name: gpus, replicas: 2},\n"
              "  {name: mig-9g.9gb, replicas: 2}, {name: mig-1c.2g.10gb, replicas: 2}]}}\n"
@@ -111,7 +117,8 @@ INSTANTIATE_TEST_SUITE_P(
             "version: v1\nflags:\n  migStrategy: sometimes\nsharing:\n  timeSlicing:\n"
             "    resources:\n    - name: nvidia.com/gpu\n      replicas: two\n      shared: true\n",
             {"3 error flags.migStrategy: unknown MIG strategy: sometimes; write none",
-             "8 error sharing.timeSlicing.resources[0].replicas: "}},
+             "8 error sharing.timeSlicing.resources[0].replicas: ",
+             "9 warning sharing.timeSlicing.resources[0].shared: unknown key, ignored"}},
         Case{"configUnknownKey",
              "version: v1\nsharing:\n  timeSlicin: {}\n",
              {"3 warning sharing.timeSlicin: "}},

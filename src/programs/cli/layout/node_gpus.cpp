@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kMigEnabled = "enabled";
 constexpr const char* kMigUnsupported = "unsupported";
+constexpr const char* kClaims = "claims";
 
 // In the driver's order, each profile once: "3g.40gb", "1g.10gb x 2".
 std::vector<std::string> counted(const std::vector<cluster::GpuNodeInstance>& instances) {
@@ -50,7 +51,9 @@ NodeGpus read_node_gpus(cluster::Objects& objects, const std::string& node) {
   auto read = cluster::parse_gpu_node(object->json);
   if (!read) return {.trouble = read.error().message()};
   if (!read->status) return {};
-  return {.published = true, .gpus = std::move(read->status->gpus)};
+  auto& status = *read->status;
+  return {
+      .published = true, .gpus = std::move(status.gpus), .resources = std::move(status.resources)};
 }
 
 std::string mig_text(const cluster::GpuNodeGpu& gpu) {
@@ -73,6 +76,20 @@ std::string describe(const NodeGpus& gpus) {
                         printable(fmt::format("{}: {}", gpu.model, mig_text(gpu))));
   }
   return text;
+}
+
+std::string soon_text(const NodeGpus& gpus, const std::map<std::string, std::int64_t>& offers) {
+  std::vector<std::string> parts;
+  for (const auto& resource : gpus.resources) {
+    const auto told = offers.find(resource.name);
+    const bool is_told = told != offers.end() && told->second > 0;
+    // Claims take theirs from ResourceSlices.
+    if (resource.sharing == kClaims || resource.healthy == 0 || is_told) continue;
+    parts.push_back(printable(fmt::format("{} {}", resource.name, resource.healthy)));
+  }
+  if (parts.empty()) return {};
+  return fmt::format("  {:<10} {}: the agent serves it, and kubelet tells the Node every 10 s\n",
+                     "soon", fmt::join(parts, ", "));
 }
 
 json::Value document_of(const NodeGpus& gpus) {

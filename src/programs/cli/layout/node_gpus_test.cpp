@@ -27,6 +27,21 @@ TEST(NodeGpus, AreWhatTheAgentPublished) {
   EXPECT_THAT(document_of(gpus).text(), HasSubstr(R"("mig":"unsupported","instances":null)"));
 }
 
+// Right after a change, kubelet has not told the Node.
+TEST(NodeGpus, WhatTheNodeDoesNotTellYetIsServedSoon) {
+  test::FakeObjects api;
+  api.put(cluster::kGpuNode, R"({"metadata":{"name":"n"},"status":{"resources":[
+    {"name":"nvidia.com/mig-1g.10gb","sharing":"none","tranches":7,"healthy":7},
+    {"name":"nvidia.com/mig-3g.40gb","sharing":"none","tranches":2,"healthy":0},
+    {"name":"gpu.nvidia.com","sharing":"claims","tranches":2,"healthy":2}]}})");
+  const auto gpus = read_node_gpus(api, "n");
+  EXPECT_THAT(soon_text(gpus, {{"nvidia.com/gpu", 1}, {"nvidia.com/mig-1g.10gb", 0}}),
+              testing::AllOf(HasSubstr("soon       nvidia.com/mig-1g.10gb 7: the agent serves it"),
+                             testing::Not(HasSubstr("3g.40gb")), testing::Not(HasSubstr("gpu.n"))));
+  EXPECT_EQ(soon_text(gpus, {{"nvidia.com/mig-1g.10gb", 7}}), "");
+  EXPECT_EQ(soon_text({}, {}), "");
+}
+
 TEST(NodeGpus, ShowMig) {
   const struct {
     const char* name;

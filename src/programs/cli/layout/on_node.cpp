@@ -104,7 +104,8 @@ json::Value document_of(const ShownNode& node, cluster::WallTime now) {
 }
 
 std::string text_of(const ShownNode& node, cluster::WallTime now) {
-  return describe(node.layout, now) + describe(node.gpus);
+  return describe(node.layout, now) + soon_text(node.gpus, node.layout.offers) +
+         describe(node.gpus);
 }
 
 bool has_gpus(const ShownNode& node) {

@@ -53,10 +53,7 @@ void check_document(const yaml::Document& document, const std::string& name, Pro
                       "write one configuration in a file or key");
 }
 
-}  // namespace
-
-Result<Loaded> load(const Sources& sources) {
-  Problems problems(is_strict(sources));
+Result<Loaded> load(const Sources& sources, Problems& problems) {
   Settings settings{.file_name = sources.file_name};
   if (sources.file_text) {
     if (sources.file_text->size() > kMaxConfigBytes) {
@@ -77,9 +74,28 @@ Result<Loaded> load(const Sources& sources) {
     return std::unexpected(
         problems.as_error(readable ? Code::kFailedPrecondition : Code::kInvalidArgument));
   }
-  Loaded loaded{.config = settle(settings), .json = to_json(settings, sources.program)};
-  for (const auto& warning : problems.warnings()) loaded.warnings.push_back({warning});
+  return Loaded{.config = settle(settings), .json = to_json(settings, sources.program)};
+}
+
+std::vector<Warning> warnings_in(const Problems& problems) {
+  std::vector<Warning> warnings;
+  for (const auto& warning : problems.warnings()) warnings.push_back({warning});
+  return warnings;
+}
+
+}  // namespace
+
+Result<Loaded> load(const Sources& sources) {
+  Problems problems(is_strict(sources));
+  ASSIGN_OR_RETURN(auto loaded, load(sources, problems));
+  loaded.warnings = warnings_in(problems);
   return loaded;
+}
+
+std::vector<Warning> warnings_of(const Sources& sources) {
+  Problems problems(is_strict(sources));
+  (void)load(sources, problems);
+  return warnings_in(problems);
 }
 
 Result<void> validate_on_machine(const Config& config, const MachineFacts& facts) {

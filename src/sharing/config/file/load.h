@@ -35,6 +35,9 @@ struct Loaded {
 // The error's `what` lists every problem, one per line. kInvalidArgument: the file, a flag or a
 // variable could not be read. kFailedPrecondition: all could be read, and a rule is broken.
 Result<Loaded> load(const Sources& sources);
+// What load() warns of, also where it refuses the configuration: an unknown key next to the error
+// that the right one is missing.
+std::vector<Warning> warnings_of(const Sources& sources);
 
 // The one rule that depends on the machine, and is therefore checked later: CDI strategies need
 // NVML. load() checks all others, so that `tranche lint` reports the same errors as the agent.
