@@ -17,13 +17,15 @@ from node_features import NODE_FEATURES
 TABLE = pathlib.Path(__file__).parent / "token_fields.txt"
 HEAD = """\
 # What tokens of ours can write: ACCOUNT VERB RESOURCE, and below it the fields whose change the API server
-# takes (allowed), and those which it refuses or drops by itself (kubernetes), by whatever is written there.
-# Our admission policies refuse all others. tests/chart/test_token_fields.py tries it.
+# takes (allowed), and those where it refuses or drops by itself the value that is tried (kubernetes).
+# Our admission policies refuse all others. No policy sees webhook configurations, and none holds the cleanup's token,
+# which is there during `helm uninstall` only. tests/chart/test_token_fields.py tries it.
 """
 NAMESPACE = objects.NAMESPACE
 AGENT = "gpu-tranche-agent"
 MPS = "gpu-tranche-mps-control-daemon"
 CONTROLLER = "gpu-tranche-controller"
+CLEANUP = "gpu-tranche-cleanup"
 POLICY = "ValidatingAdmissionPolicy 'gpu-tranche-"
 
 # Metadata that the API server keeps or sets, whoever writes it.
@@ -57,6 +59,17 @@ VALUES = {
     "status.hard": {"pods": "0"},
     "deleteOptions.preconditions": {"resourceVersion": "7"},
     "type": "Warning",
+    "spec.template.spec": {"hostPID": True},
+    "spec.updateStrategy.type": "OnDelete",
+    "webhooks[].clientConfig": {"service": {"name": "theirs", "namespace": "default", "port": 443}},
+    "webhooks[].matchPolicy": "Exact",
+    "webhooks[].name": "other.tranche.dev",
+    "webhooks[].namespaceSelector": {"matchLabels": {"a": "b"}},
+    "webhooks[].objectSelector": {"matchLabels": {"a": "b"}},
+    "webhooks[].rules": [
+        {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"]}
+    ],
+    "webhooks[].sideEffects": "NoneOnDryRun",
 }
 
 
@@ -81,10 +94,13 @@ def chart(folder: pathlib.Path) -> list[dict]:
         "mps": {"enabled": True},
         "fractions": {"enabled": True},
     }
-    rendered = Helm(find_helm(), folder).template(values | MODES["mig-pools"], namespace=NAMESPACE)
+    helm = Helm(find_helm(), folder)
+    rendered = helm.template(values | MODES["mig-pools"], namespace=NAMESPACE)
+    follows = helm.template({"clusterPolicy": {"enabled": True, "installCRD": True}}, namespace=NAMESPACE)
     kinds = ("ServiceAccount", "CustomResourceDefinition")
     policies = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-    return [o for o in rendered.objects if o["kind"] in kinds + policies]
+    definitions = [o for o in follows.of("CustomResourceDefinition") if "clusterpolicies" in o["metadata"]["name"]]
+    return definitions + [o for o in rendered.objects if o["kind"] in kinds + policies]
 
 
 class Cluster:
@@ -97,7 +113,7 @@ class Cluster:
             server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         for item in (NODE_FEATURES, *chart(folder)):
             server.apply(item)
-        for account in (AGENT, MPS, CONTROLLER):
+        for account in (AGENT, MPS, CONTROLLER, CLEANUP):
             for item in everything(account):
                 server.apply(item)
         self.uid = self.make(objects.node("a"))["metadata"]["uid"]
@@ -106,7 +122,7 @@ class Cluster:
         server.apply({**account, "metadata": {"name": "default", "namespace": "default"}})
         self.evicted = self.make(objects.pod("evicted", "default", "default"))
         self.tokens = {account: self.token(account) for account in (AGENT, MPS)}
-        self.tokens[CONTROLLER] = server.token(NAMESPACE, CONTROLLER)
+        self.tokens |= {account: server.token(NAMESPACE, account) for account in (CONTROLLER, CLEANUP)}
         self.in_force()
 
     def token(self, account: str) -> str:
@@ -193,14 +209,16 @@ CASES = {
         lambda c: objects.lease(),
         lambda c: objects.config_map("gpu-tranche-mig-pools-status"),
         lambda c: objects.secret("gpu-tranche-webhook"),
+        lambda c: objects.webhook_configuration("gpu-tranche-webhook"),
     ],
-    (CONTROLLER, "UPDATE", "/status"): [lambda c: objects.quota()],
+    (CONTROLLER, "UPDATE", "/status"): [lambda c: objects.quota(), lambda c: objects.cluster_policy()],
     (CONTROLLER, "CREATE", ""): [
         lambda c: objects.claim("share", share_of="p"),
         lambda c: objects.claim_template(),
         lambda c: objects.quota(),
         lambda c: CONTROLLERS_EVENT,
     ],
+    (CLEANUP, "UPDATE", ""): [lambda c: objects.daemon_set("gpu-tranche")],
     (CONTROLLER, "CREATE", "/eviction"): [lambda c: objects.eviction(c.evicted)],
 }
 

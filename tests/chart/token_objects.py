@@ -203,3 +203,29 @@ def eviction(pod: dict) -> dict:
     options = {"preconditions": {"uid": pod["metadata"]["uid"]}}
     metadata = {"name": pod["metadata"]["name"], "namespace": pod["metadata"]["namespace"]}
     return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options}
+
+
+def webhook_configuration(name: str) -> dict:
+    client = {"service": {"name": name, "namespace": NAMESPACE, "path": "/fractions"}}
+    webhook = {"name": "fractions.tranche.dev", "admissionReviewVersions": ["v1"], "sideEffects": "None"}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [{**webhook, "clientConfig": client, "failurePolicy": "Ignore"}],
+    }
+
+
+def cluster_policy() -> dict:
+    return {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "spec": {}}
+
+
+def daemon_set(name: str) -> dict:
+    labels = {"app": "agent"}
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}},
+    }
