@@ -1,6 +1,5 @@
 """What the agents and the controller write, in full: for test_token_fields.py."""
 
-UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 TIME = "2026-01-01T00:00:00.000000Z"
 NAMESPACE = "tranche"
 
