@@ -56,7 +56,8 @@ def wait_places(lab, node: str) -> None:
 
 
 def test_an_instance_is_made_and_removed(lab, release):
-    with InMode(lab, "h100"), Applied(lab, *map(profile, ("1g.10gb", "2g.20gb", "3g.40gb"))):
+    templates = (template("any", request(device_class="mig.nvidia.com")), *map(profile, ("1g.10gb", "2g.20gb", "3g.40gb")))
+    with InMode(lab, "h100"), Applied(lab, *templates):
         wait_places(lab, "h100")
         published = devices(lab, "h100")
         assert {"gpu-0", "gpu-0-mig-7g80gb-0-0", "gpu-0-mig-1g10gb-19-6"} <= set(published)
@@ -76,6 +77,10 @@ def test_an_instance_is_made_and_removed(lab, release):
             with Applied(lab, claiming("later", "2g-20gb")):
                 lab.wait_pod("later")
                 assert sorted(layout(lab, "h100", 0)) == ["1g.10gb", "2g.20gb", "3g.40gb"]
+            wait_layout(lab, "h100", 0, "1g.10gb", "3g.40gb")
+            with Applied(lab, claiming("smallest", "any")):
+                lab.wait_pod("smallest")
+                assert sorted(layout(lab, "h100", 0)) == ["1g.10gb", "1g.10gb", "3g.40gb"]
             wait_layout(lab, "h100", 0, "1g.10gb", "3g.40gb")
             assert lab.node("h100").run("nvidia-smi", "-L").out == before
             for name in ("large", "small"):

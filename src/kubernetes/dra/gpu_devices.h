@@ -28,8 +28,8 @@ class GpuDevices {
   // The same GPU for requests with adminAccess, which the scheduler refuses a shareable or divided
   // device in use.
   cluster::SliceDevice for_admins() const;
-  // The places where instances may be created: small profiles before large ones, and of each profile
-  // the places at the end first, where fewer large profiles could start.
+  // The places where instances may be created: small profiles before large ones, and of each
+  // profile the places at the end first, where fewer large profiles could start.
   std::vector<cluster::SliceDevice> places() const;
   // The instances of a GPU without places.
   std::vector<cluster::SliceDevice> existing() const;
