@@ -64,7 +64,8 @@ bool is_state_file(std::string_view name) {
   const bool status = bare.starts_with("agent.") && bare.contains(".status");
   const bool handover = name == kHandoverSocket || name == fmt::format("{}.new", kHandoverSocket);
   return status || handover || is_file_or_temporary(name, "config.json") ||
-         is_file_or_temporary(name, "config-being-read") || is_file_or_temporary(name, "mode");
+         is_file_or_temporary(name, "config-being-read") ||
+         is_file_or_temporary(name, "layouts-being-read") || is_file_or_temporary(name, "mode");
 }
 
 // A file of agent/dra/claim_store.h, other than a record.

@@ -77,8 +77,8 @@ TEST_F(CleanupTest, FilesOfOursGoOthersStay) {
   for (const auto* file :
        {"state/grants/grants.jsonl", "state/grants/rejected.jsonl",
         "state/grants/.grants.jsonl.a1B2c3", "state/config.json", "state/config-being-read",
-        "state/agent.n1.status", "state/.agent.n1.status.a1B2c3", "state/handover.sock",
-        "state/handover.sock.new", "state/agent.lock", "state/other"}) {
+        "state/layouts-being-read", "state/agent.n1.status", "state/.agent.n1.status.a1B2c3",
+        "state/handover.sock", "state/handover.sock.new", "state/agent.lock", "state/other"}) {
     write(file);
   }
   plan_.cdi = true;

@@ -42,7 +42,7 @@ ClusterSource::ClusterSource(config::Sources sources, Options options, cluster::
       clock_(clock),
       log_(log),
       memory_(options_.state_dir),
-      mark_(options_.state_dir),
+      mark_(options_.state_dir / "config-being-read"),
       started_(clock.now()) {
   const auto& choice = options_.choice;
   if (choice.map_name.empty()) return;

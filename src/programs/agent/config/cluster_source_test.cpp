@@ -192,7 +192,7 @@ TEST_F(ClusterSourceTest, WhatEndsEveryReaderIsRefusedAndTheLastGoodStays) {
   ASSERT_TRUE(gives(8));
   source_->accepted();
   // Two agents that ended while they read it.
-  const ReadingMark mark(dir_.path());
+  const ReadingMark mark(dir_.path() / "config-being-read");
   ASSERT_TRUE(mark.begin(sharing(3), "") && mark.begin(sharing(3), ""));
   put_map({{"default", sharing(3)}});
   open();

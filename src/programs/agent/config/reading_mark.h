@@ -1,15 +1,16 @@
 #pragma once
-// Remembers on disk which configuration is being read, so that one whose reading kills the process
-// is refused by the next processes instead of killing each of them: <state dir>/config-being-read,
-// "<digest of release and text> <times>". The file is there only while a text is read. A process
-// may also end during a read for another reason, so a text is refused only after kMostTries.
-// Another text, another release or a removed file begins anew.
+// Remembers on disk which text is being read, so that one whose reading kills the process is
+// refused by the next processes instead of killing each of them. The file has "<digest of release
+// and text> <times>", and is there only while a text is read. A process may also end during a read
+// for another reason, so a text is refused only after kMostTries. Another text, another release or
+// a removed file begins anew.
 //
 // A damaged file counts as one try of any text. If the file cannot be written, nothing is
 // remembered.
 
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "base/fs.h"
 #include "base/result.h"
@@ -20,8 +21,7 @@ class ReadingMark {
  public:
   static constexpr int kMostTries = 2;
 
-  explicit ReadingMark(const std::filesystem::path& state_dir)
-      : file_(state_dir / "config-being-read") {}
+  explicit ReadingMark(std::filesystem::path file) : file_(std::move(file)) {}
 
   // Before a text is read. `name`: of the text, for the message. kInvalidArgument: kMostTries
   // processes have begun to read it, and none has finished.

@@ -18,7 +18,7 @@ class ReadingMarkTest : public testing::Test {
   test::TempDir dir_;
   FsRoot fs_;
   const std::filesystem::path file_ = dir_.path() / "config-being-read";
-  const ReadingMark mark_{dir_.path()};
+  const ReadingMark mark_{file_};
 };
 
 TEST_F(ReadingMarkTest, WhatWasReadToItsEndLeavesNothing) {
@@ -64,7 +64,7 @@ TEST_F(ReadingMarkTest, ADamagedFileCountsAsOneTry) {
 
 TEST_F(ReadingMarkTest, WhereNothingCanBeWrittenEverythingIsRead) {
   ASSERT_TRUE(fs_.make_directories(file_ / "full"));
-  const ReadingMark nowhere(dir_.path() / "missing");
+  const ReadingMark nowhere(dir_.path() / "missing" / "mark");
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(begins("a"));
     EXPECT_TRUE(nowhere.begin("a", "f"));

@@ -58,7 +58,9 @@ MigExecutor::Ports ports_of_executor(const MigManager::Ports& ports,
 MigManager::MigManager(Options options, Ports ports)
     : settings_(options.settings),
       node_(ports.node),
-      observer_({.config_file = options.config_file, .own_pod = options.own_pod},
+      observer_({.state_dir = options.state_dir,
+                 .config_file = options.config_file,
+                 .own_pod = options.own_pod},
                 ports_of_observer(ports)),
       executor_(
           {.state_dir = options.state_dir,

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "agent/config/reading_mark.h"
 #include "agent/mig/testing.h"
 
 namespace tranche::agent::mig_manager_test {
@@ -131,6 +132,26 @@ TEST(MigManager, AFileThatIsNotThereRefusesALayoutUntilItIs) {
   EXPECT_EQ(node.state(), "success");
   EXPECT_TRUE(node.reported->good);
   EXPECT_EQ(node.summary(0), kBalanced);
+}
+
+// Otherwise every agent with this file would end again and again.
+TEST(MigManager, AFileThatEndsItsReadersRefusesALayoutUntilItIsAnother) {
+  MigNode node("h100-80gb");
+  node.config_file = (node.dir.path() / "layouts.yaml").string();
+  const std::string text =
+      "version: v1\nmig-configs:\n  other:\n    - devices: all\n      mig-enabled: false\n";
+  const ReadingMark mark(node.dir.path() / "layouts-being-read");
+  ASSERT_TRUE(mark.begin(text, "") && mark.begin(text, ""));
+  std::ofstream(node.config_file) << text;
+  node.start();
+  node.wish("all-balanced");
+  EXPECT_EQ(node.settle(), "failed") << node.log_text();
+  EXPECT_THAT(node.reported->message, HasSubstr("layouts.yaml: reading it has ended this program"));
+  std::ofstream(node.config_file) << text << "# another\n";
+  node.changed();
+  ASSERT_TRUE(node.turn());
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_FALSE(FsRoot().exists(node.dir.path() / "layouts-being-read"));
 }
 
 TEST(MigManager, ALayoutThatTheStrategyCannotAdvertiseIsRefusedUntouched) {

@@ -31,10 +31,11 @@ MigObserver::MigObserver(Options options, const Ports& ports)
     : options_(std::move(options)),
       ports_(ports),
       holders_(ports_.holders),
-      planner_(options_.config_file, {.control = ports_.control,
-                                      .holders = holders_,
-                                      .clock = ports_.clock,
-                                      .log = ports_.log}) {}
+      planner_(options_.config_file, ReadingMark(options_.state_dir / "layouts-being-read"),
+               {.control = ports_.control,
+                .holders = holders_,
+                .clock = ports_.clock,
+                .log = ports_.log}) {}
 
 MigFacts MigObserver::observe(const MigProgress& progress, const MigLeaving& leaving,
                               const std::shared_ptr<const MigView>& view) {

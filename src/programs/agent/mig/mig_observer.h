@@ -3,6 +3,7 @@
 // hardware, who holds what, and whether kubelet offers the new layout. Changes nothing. Used by the
 // manager's thread; waits for NVML, kubelet and the API server.
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +32,7 @@ struct MigPods {
 class MigObserver {
  public:
   struct Options {
+    std::filesystem::path state_dir;
     std::string config_file;  // of mig-parted; "": none
     std::string own_pod;      // "namespace/name"; "": not known
   };

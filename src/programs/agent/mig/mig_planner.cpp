@@ -51,7 +51,9 @@ void MigPlanner::look(const MigProgress& progress, const std::shared_ptr<const M
   if (!do_all_answer(view->machine())) return;
   auto text = read_file();
   if (!text) return look_without_file(std::move(text).error(), progress, facts);
-  const auto wish = read_wish(facts.label, *text, file_, view->machine());
+  auto marked = read(facts.label, *text, view->machine());
+  if (!marked) return look_without_file(std::move(marked).error(), progress, facts);
+  const auto wish = *std::move(marked);
   // A file that is being edited does not end the layout in force or a change.
   if (!wish.is_file_read && is_known(facts.label, progress)) {
     return look_without_file(wish.gpus.error(), progress, facts);
@@ -92,6 +94,17 @@ Result<std::optional<std::string>> MigPlanner::read_file() const {
   if (file_.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(auto text, FsRoot().read(file_));
   return text;
+}
+
+// An error: the text has ended its readers.
+Result<MigWish> MigPlanner::read(const std::string& label, const std::optional<std::string>& text,
+                                 const gpu::Machine& machine) {
+  if (!text || text == survived_) return read_wish(label, text, file_, machine);
+  TRY(mark_.begin(*text, file_));
+  auto wish = read_wish(label, text, file_, machine);
+  mark_.end();
+  survived_ = text;
+  return wish;
 }
 
 // What is in force, or failed, stays so. A new label gets an answer, because somebody waits for it;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/config/reading_mark.h"
 #include "agent/mig/mig_holders.h"
 #include "agent/mig/mig_machine.h"
 #include "agent/mig/mig_progress.h"
@@ -29,8 +30,9 @@ class MigPlanner {
     const Clock& clock;
     const Log& log;
   };
-  // `file`: of mig-parted; "": none.
-  MigPlanner(std::string file, Ports ports) : file_(std::move(file)), ports_(ports) {}
+  // `file`: of mig-parted; "": none. `mark`: where its reading is marked.
+  MigPlanner(std::string file, ReadingMark mark, Ports ports)
+      : file_(std::move(file)), mark_(std::move(mark)), ports_(ports) {}
 
   // Fills in the facts about the wish, and without a change in progress about its plan. `facts` has
   // the Node's label.
@@ -53,6 +55,8 @@ class MigPlanner {
 
   bool do_all_answer(const gpu::Machine& machine);
   Result<std::optional<std::string>> read_file() const;
+  Result<MigWish> read(const std::string& label, const std::optional<std::string>& text,
+                       const gpu::Machine& machine);
   void look_without_file(Error error, const MigProgress& progress, MigFacts& facts);
   void warn(const std::vector<std::string>& warnings);
   // Makes planned_ up to date; false: the hardware cannot be read.
@@ -66,6 +70,8 @@ class MigPlanner {
                                                             const MigView& view);
 
   std::string file_;
+  ReadingMark mark_;
+  std::optional<std::string> survived_;  // the last text whose reading this process survived
   Ports ports_;
   SaidOnce said_;
   std::optional<Planned> planned_;
