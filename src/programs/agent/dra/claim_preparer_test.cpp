@@ -628,6 +628,19 @@ TEST_F(CutClaimTest, AfterARebootNoInstanceIsRemoved) {
   EXPECT_EQ(cut_.layout(0), "3g.40gb");
 }
 
+TEST_F(CutClaimTest, AfterARebootNoInstanceIsRemovedForALostRecordEither) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  damage(kUid);
+  std::filesystem::remove_all(cdi_);  // it is in memory
+  put_node("boot-2");
+  ClaimStore fresh(claims_, log_.log());
+  auto driver = preparer(fresh);
+  ASSERT_TRUE(driver.restore());
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_EQ(cut_.layout(0), "3g.40gb");
+}
+
 TEST_F(CutClaimTest, AnAgentThatMayMakeNoneSaysSo) {
   ASSERT_TRUE(preparer().prepare(kHalf));
   maker_ = nullptr;

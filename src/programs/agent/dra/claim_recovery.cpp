@@ -115,9 +115,7 @@ Result<std::optional<dra::PreparedClaim>> ClaimRecovery::read_lost(const dra::Cl
     ASSIGN_OR_RETURN(auto store, ports_.store.lock());
     ASSIGN_OR_RETURN(const auto all, store.all());
     const bool has_file = cdi::has_claim_file(FsRoot(), ports_.cdi_root, name.uid);
-    if (all.contains(name.uid) || (!has_file && !store.lost().contains(name.uid))) {
-      return std::nullopt;
-    }
+    if (all.contains(name.uid) || !has_file) return std::nullopt;
   }
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
   const auto claim = get_claim(ports_.objects, name);

@@ -47,9 +47,9 @@ class ClaimRecovery {
   // knows its name. Errors: as PodResources::list() and Objects::get(), without which none is
   // found. A record whose claim is not found stays lost.
   Result<void> restore(const ClaimNode& node) const;
-  // What a claim that ends has, if its record is lost. nullopt: the record is there, or there never
-  // was one, or nobody can tell any more (the log says why). Errors: as Objects::get();
-  // kUnavailable without `node`.
+  // What a claim that ends has, if its record is lost. nullopt: the record is there, or the claim
+  // has no CDI file (a reboot removes them, and what was at its places then is somebody else's), or
+  // nobody can tell any more. Errors: as Objects::get(); kUnavailable without `node`.
   Result<std::optional<dra::PreparedClaim>> read_lost(const dra::ClaimName& name,
                                                       const ClaimNode* node) const;
 
