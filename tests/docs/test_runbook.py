@@ -213,6 +213,7 @@ def test_messages_of_others_are_in_the_runbook():
 
 # Conditions of the Node that are no alert while they are False, each with the reason.
 NO_ALERT = {
+    "TrancheClaimsDrained": "who turned claims off waits for Pods, and may want to for days",
     "TrancheDevicesFree": "who changed the configuration waits for Pods, and may want to for days",
 }
 

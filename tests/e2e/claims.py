@@ -7,7 +7,7 @@ import pathlib
 import uuid
 
 from node import Node
-from programs import Process, wait_until
+from programs import DEADLINE, Process, wait_until
 
 DRIVER = "gpu.nvidia.com"
 MODE = "tranche.dev/mode"
@@ -102,19 +102,19 @@ class Claims:
         path = f"{API}/namespaces/default/resourceclaims/{name}/status"
         return self.server.request("PUT", path, claim)
 
-    def _ask(self, op: str, claim: dict) -> dict:
-        socket = self.node.dir / "k" / "plugins" / DRIVER / "dra.sock"
-        wait_until(socket.exists, "the driver serves")
+    def _ask(self, op: str, claim: dict, patience: float = DEADLINE, socket: pathlib.Path | None = None) -> dict:
+        socket = socket or self.node.dir / "k" / "plugins" / DRIVER / "dra.sock"
+        wait_until(socket.exists, "the driver serves", patience)
         metadata = claim["metadata"]
         fields = {key: metadata[key] for key in ("namespace", "name", "uid")}
         return self.node.kubelet.ask(op, socket=str(socket), **fields)
 
-    def prepare(self, claim: dict) -> list:
+    def prepare(self, claim: dict, **how) -> list:
         """The names of the CDI devices."""
-        return self._ask("prepare-claim", claim)["cdi"]
+        return self._ask("prepare-claim", claim, **how)["cdi"]
 
-    def unprepare(self, claim: dict) -> None:
-        self._ask("unprepare-claim", claim)
+    def unprepare(self, claim: dict, **how) -> None:
+        self._ask("unprepare-claim", claim, **how)
 
     def edits(self, claim: dict) -> dict:
         """What the claim's only CDI device adds to a container."""

@@ -131,7 +131,8 @@ Result<void> check_place(const Found& found, const PlanFacts& facts) {
 
 // NVIDIA's driver names the pool by the node.
 Result<void> check_pool(const cluster::AllocatedDevice& allocated, const PlanFacts& facts) {
-  if (allocated.pool == facts.pool || allocated.pool == facts.node) return {};
+  const auto& pool = allocated.pool;
+  if (pool == facts.pool || pool == facts.former_pool || pool == facts.node) return {};
   return fail(Code::kFailedPrecondition,
               fmt::format("it is of pool {}, and this node, {}, has pool {}", allocated.pool,
                           facts.node, facts.pool),
@@ -142,7 +143,7 @@ Result<void> check_pool(const cluster::AllocatedDevice& allocated, const PlanFac
 
 std::unexpected<Error> no_device(const cluster::AllocatedDevice& allocated,
                                  const PlanFacts& facts) {
-  const bool nvidias = allocated.pool != facts.pool;
+  const bool nvidias = allocated.pool == facts.node;
   return fail(Code::kNotFound, "this node has no such device",
               fmt::format("{}; delete the Pod and its claim",
                           nvidias ? "NVIDIA's driver allocated it, and names it differently"
@@ -244,8 +245,11 @@ Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu:
                 "the scheduler allocates it when a Pod that uses it is scheduled");
   }
   if (!is_uuid(claim.uid)) return fail(Code::kInvalidArgument, "the claim's uid is no UUID");
-  PreparedClaim result{
-      .ns = claim.key.ns, .name = claim.key.name, .uid = claim.uid, .boot = facts.boot};
+  PreparedClaim result{.ns = claim.key.ns,
+                       .name = claim.key.name,
+                       .uid = claim.uid,
+                       .boot = facts.boot,
+                       .driver = facts.driver};
   const auto& users = claim.reserved_for;
   if (users.size() == 1 && users.front().resource == "pods") result.pod = users.front().uid;
   ASSIGN_OR_RETURN(auto planned, plan_devices(claim, machine, facts));

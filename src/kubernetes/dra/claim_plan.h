@@ -21,6 +21,7 @@ struct PlanFacts {
   std::string driver;
   std::string node;
   std::string pool;
+  std::string former_pool = {};  // its name in earlier releases; claims may be allocated from it
   std::string boot;
   // Why shares cannot be limited on this node; empty: they can.
   std::string no_limits;

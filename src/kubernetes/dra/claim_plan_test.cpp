@@ -32,7 +32,19 @@ TEST(ClaimPlan, HalfAGpuIsLimitedToHalf) {
                        .share_id = kShare,
                        .uuid = test::gpu_uuid(0),
                        .part = ConsumedPart{Bytes::from_mib(23034), 50},
-                       .limits = GrantLimits{Enforcement::kStrict, Priority::kNormal, {half}}}}}));
+                       .limits = GrantLimits{Enforcement::kStrict, Priority::kNormal, {half}}}},
+          .driver = "gpu.nvidia.com"}));
+}
+
+// Allocated before an update, from the pool by its name of then.
+TEST(ClaimPlan, ADeviceOfTheFormerPoolIsOurs) {
+  const auto machine = test::machine_of({test::l20(0)});
+  auto facts = kFacts;
+  facts.former_pool = facts.pool;
+  facts.pool = "gpu-n1/gpu.nvidia.com";
+  const auto plan = plan_claim(claim_of({share("gpu-0", 23034, 50)}), machine, facts).value();
+  ASSERT_EQ(plan.devices.size(), 1U);
+  EXPECT_EQ(plan.devices[0].pool, "gpu-n1");
 }
 
 TEST(ClaimPlan, AShareOfEverythingIsTheWholeGpu) {

@@ -8,11 +8,12 @@
 #include <cctype>
 
 #include "base/checksum.h"
+#include "base/dra_driver.h"
 
 namespace tranche::dra {
 namespace {
 
-constexpr std::size_t kLongestName = 253;  // of an object's name
+constexpr std::size_t kLongestName = 253;  // of an object, and of a pool
 
 std::string label_part(std::string_view text) {
   std::string part;
@@ -45,7 +46,12 @@ std::string existing_device_name(const gpu::Gpu& gpu, const gpu::MigInstance& in
 
 std::string counter_set_name(const gpu::Gpu& gpu) { return gpu_device_name(gpu) + "-counter-set"; }
 
-std::string pool_name(std::string_view node) { return fmt::format("gpu-{}", node); }
+std::string pool_name(std::string_view node, std::string_view driver) {
+  if (driver == kDefaultDraDriver) return fmt::format("gpu-{}", node);
+  auto name = fmt::format("gpu-{}/{}", node, driver);
+  if (name.size() <= kLongestName) return name;
+  return fmt::format("gpu-{:016x}/{}", checksum(node), driver);
+}
 
 std::string slice_name(std::string_view node, std::string_view driver, std::size_t number) {
   const auto tail = fmt::format("-{}-{:02}", driver, number);

@@ -30,8 +30,9 @@ std::string existing_device_name(const gpu::Gpu& gpu, const gpu::MigInstance& in
 std::string counter_set_name(const gpu::Gpu& gpu);
 
 // Kubernetes counts pools only by name (its issue 140434), so another driver's pool with the node's
-// name would be mixed up with ours.
-std::string pool_name(std::string_view node);
+// name would be mixed up with ours, and so would ours under the driver's former name:
+// "gpu-<node>/<driver>", and without the driver where it has its default name.
+std::string pool_name(std::string_view node, std::string_view driver);
 // The allocator goes through a pool's slices by name: "n1-gpu.nvidia.com-00", ... A name that is
 // too long is cut, and made unique by a checksum.
 std::string slice_name(std::string_view node, std::string_view driver, std::size_t number);

@@ -27,10 +27,11 @@ class Slices {
 
   // Begins a new slice.
   void begin() {
-    slices_.push_back({.name = slice_name(names_.node, names_.driver, slices_.size()),
-                       .driver = names_.driver,
-                       .node = names_.node,
-                       .pool = {.name = pool_name(names_.node), .generation = generation_}});
+    slices_.push_back(
+        {.name = slice_name(names_.node, names_.driver, slices_.size()),
+         .driver = names_.driver,
+         .node = names_.node,
+         .pool = {.name = pool_name(names_.node, names_.driver), .generation = generation_}});
   }
   std::size_t devices() const { return slices_.empty() ? 0 : slices_.back().devices.size(); }
 

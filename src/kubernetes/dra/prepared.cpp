@@ -88,6 +88,7 @@ PreparedClaim read_claim(const json::Fields& fields) {
     claim.devices.push_back(read_device(device));
   }
   if (fields.has("pod")) claim.pod = fields.need<std::string>("pod");
+  if (fields.has("driver")) claim.driver = fields.need<std::string>("driver");
   return claim;
 }
 
@@ -120,6 +121,7 @@ std::string encode(const PreparedClaim& claim) {
                          {"boot", claim.boot},
                          {"devices", devices}};
   if (!claim.pod.empty()) content["pod"] = claim.pod;
+  if (!claim.driver.empty()) content["driver"] = claim.driver;
   return seal(kCheckpoint, content.text(json::Value::Order::kSorted));
 }
 

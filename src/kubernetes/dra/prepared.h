@@ -59,6 +59,9 @@ struct PreparedClaim {
   std::vector<PreparedDevice> devices = {};
   // The uid of the only Pod that it was reserved for then; empty: several, or none.
   std::string pod = {};
+  // The name under which kubelet knows the driver that prepared it, and calls it to undo that.
+  // Empty: a release prepared it that did not record that.
+  std::string driver = {};
   bool operator==(const PreparedClaim&) const = default;
 };
 

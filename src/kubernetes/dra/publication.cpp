@@ -63,7 +63,12 @@ std::vector<SliceWrite> writes_for(const std::vector<ResourceSlice>& there, Pool
   for (auto& slice : slices) {
     if (!whole) slice.pool.generation = last_generation(there) + 1;
     slice.owners = {owner};
-    const auto found = known.find(slice.name);
+    auto found = known.find(slice.name);
+    if (found != known.end() && found->second->pool.name != slice.pool.name) {
+      writes.push_back({SliceWrite::Kind::kDelete, *found->second});  // its pool is immutable
+      known.erase(found);
+      found = known.end();
+    }
     if (found == known.end()) {
       writes.push_back({SliceWrite::Kind::kCreate, std::move(slice)});
       continue;

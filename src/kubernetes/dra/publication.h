@@ -5,6 +5,9 @@
 // exist. So a change of one slice's content keeps the generation and is one write. A change
 // of the number of slices is a new generation of all of them, and leftovers are deleted
 // last.
+//
+// A slice of a pool with another name, from an earlier release, is deleted first where its own name
+// is wanted.
 
 #include <string>
 #include <vector>

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "dra/names.h"
 #include "gpu/mig_tables.h"
 #include "support/machines.h"
 
@@ -190,6 +191,27 @@ TEST(DroppedFields, AreDescribedWithTheirGates) {
   EXPECT_THAT(all, HasSubstr("(DRAExtendedResource)"));
   EXPECT_THAT(all, EndsWith("apply the DeviceClasses again (helm upgrade) and restart the agents"));
   EXPECT_LT(all.size(), 1024U) << "an Event's note";
+}
+
+// A slice's pool cannot be changed.
+TEST(Publication, ASliceOfAPoolWithAnotherNameMakesRoom) {
+  Server server;
+  server.apply(writes_for({}, pool_of(2), kNames, kNode));
+  auto there = server.slices();
+  there.at(0).pool.name = "gpu-n1/former";
+  const auto writes = writes_for(there, pool_of(2), kNames, kNode);
+  EXPECT_THAT(kinds(writes), ElementsAre(Kind::kDelete, Kind::kCreate));
+  EXPECT_EQ(writes[0].slice.pool.name, "gpu-n1/former");
+  EXPECT_EQ(writes[1].slice.pool.name, "gpu-n1");
+  EXPECT_EQ(writes[1].slice.name, writes[0].slice.name);
+}
+
+TEST(Publication, APoolIsNamedForItsDriverUnlessThatHasItsDefaultName) {
+  EXPECT_EQ(pool_name("n1", "gpu.nvidia.com"), "gpu-n1");
+  EXPECT_EQ(pool_name("n1", "gpu.example.com"), "gpu-n1/gpu.example.com");
+  const auto of_long = pool_name(std::string(240, 'n'), "gpu.example.com");
+  EXPECT_LE(of_long.size(), 253U);
+  EXPECT_NE(of_long, pool_name(std::string(241, 'n'), "gpu.example.com"));
 }
 
 }  // namespace

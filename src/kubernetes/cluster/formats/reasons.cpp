@@ -63,7 +63,7 @@ What to do: [runbook](../runbook.md#conditions).
 ## Conditions and their reasons
 
 In bold a condition, with what its True means; below it its reasons. `TrancheGrantsStored`, `TrancheDevicesFree`,
-`TrancheArbiterRuns` and `TrancheMigPlanned` appear when they are False for the first time.
+`TrancheClaimsDrained`, `TrancheArbiterRuns` and `TrancheMigPlanned` appear when they are False for the first time.
 )";
 
 constexpr std::string_view kEventHeader = R"(

@@ -9,7 +9,7 @@ namespace tranche::agent {
 
 Parts config_parts(const AgentContext& context) {
   Parts parts;
-  if (context.claims == nullptr) return parts;
+  if (!context.options.dra || context.outside.cluster == nullptr) return parts;
   const auto reader = std::make_shared<NodeModeReader>(
       std::filesystem::path(context.options.state_dir) / "mode",
       [&view = context.outside.cluster->node()] { return view.known(); }, context.log);

@@ -73,7 +73,7 @@ struct AgentContext {
   // The services, each of one room and used by others.
   GrantStore* grants = nullptr;      // null: the stored grants are unreadable, so none is stored
   TenantManager* tenants = nullptr;  // null: where grants is
-  ClaimService* claims = nullptr;    // null: nobody serves claims here
+  ClaimService* claims = nullptr;    // set before any part is made
 };
 
 }  // namespace tranche::agent

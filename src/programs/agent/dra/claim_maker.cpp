@@ -168,7 +168,8 @@ Result<void> ClaimMaker::undo(const PreparedClaim& claim, const Claims& others,
                               const ClaimNode* node) const {
   TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, claim.uid));
   TRY(undo_tenants(claim, others, node));
-  if (node != nullptr) TRY(renew_files(claim, others, others, *node));
+  const bool renews = node != nullptr && ports_.work == Ports::Work::kMakes;
+  if (renews) TRY(renew_files(claim, others, others, *node));
   return remove_instances(claim, node);
 }
 
@@ -177,6 +178,13 @@ Result<void> ClaimMaker::remove_instances(const PreparedClaim& claim, const Clai
   if (places.empty()) return {};
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
   if (claim.boot != node->facts.boot) return {};
+  if (ports_.instances == nullptr && ports_.work == Ports::Work::kUndoes) {
+    ports_.log->warn(fmt::format(
+        "claim {}/{} has ended, and its MIG instance stays, for this agent may not remove it: "
+        "remove it by nvidia-smi mig -dci and -dgi on {}",
+        claim.ns, claim.name, places.front().gpu.value));
+    return {};
+  }
   if (ports_.instances == nullptr) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("claim {}/{} has a MIG instance, and this agent may not remove it",

@@ -26,6 +26,10 @@ class ClaimMaker {
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
     InstanceMaker* instances;  // null: nobody may change MIG instances here
     std::filesystem::path cdi_root;
+    // kUndoes: an agent that takes no claims. It makes nothing, and leaves a MIG instance that it
+    // may not remove, with a warning, because the claim's Pod could not end otherwise.
+    enum class Work { kMakes, kUndoes } work = Work::kMakes;
+    const Log* log = nullptr;  // null only with kMakes
   };
 
   explicit ClaimMaker(Ports ports) : ports_(std::move(ports)) {}

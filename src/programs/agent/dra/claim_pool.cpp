@@ -8,7 +8,9 @@
 #include "agent/config/mode_standing.h"
 #include "agent/dra/claim_mps.h"
 #include "agent/dra/claim_standing.h"
+#include "agent/dra/drain_condition.h"
 #include "agent/hardware/leaving.h"
+#include "agent/holdings/claim_entries.h"
 #include "agent/withholding/held_standing.h"
 #include "dra/islands.h"
 #include "dra/names.h"
@@ -34,12 +36,25 @@ struct Claimed {
   std::set<std::string> names;  // of devices
   std::set<std::string> uuids;  // of a place: its GPU's
   std::set<gpu::GpuUuid> cut;   // GPUs with claimed places
+  // Of other pools: UUIDs of their devices, of those that overlap them, and of their GPUs.
+  std::set<std::string> elsewhere;
 };
 
-Claimed claimed(const std::vector<dra::PreparedClaim>& prepared) {
+bool is_of_this_pool(const dra::PreparedClaim& claim, const dra::PreparedDevice& device,
+                     const PoolWish& wish) {
+  return wish.pool.empty() ||
+         (driver_of(claim, wish.driver) == wish.driver && device.pool == wish.pool);
+}
+
+Claimed claimed(const gpu::Machine& machine, const PoolWish& wish) {
   Claimed all;
-  for (const auto& claim : prepared) {
+  const holdings::Silicon silicon(machine);
+  for (const auto& claim : wish.prepared) {
     for (const auto& device : claim.devices) {
+      if (!is_of_this_pool(claim, device, wish)) {
+        if (!device.admin_access) all.elsewhere.merge(silicon_of(device, silicon));
+        continue;
+      }
       all.names.insert(device.device);
       all.uuids.insert(device.place ? device.place->gpu.value : device.uuid);
       if (device.place) all.cut.insert(device.place->gpu);
@@ -124,10 +139,11 @@ void sort_by_name(dra::Pool& pool) { std::ranges::sort(pool.gpus, {}, &SliceDevi
 }  // namespace
 
 dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
-  const auto held = claimed(wish.prepared);
+  const auto held = claimed(*state.machine, wish);
   auto pool = dra::make_pool(*state.machine, facts_of(state, held, wish));
   const bool offers = state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra;
-  const auto elsewhere = offers ? granted(state) : std::set<std::string>();
+  auto elsewhere = offers ? granted(state) : std::set<std::string>();
+  elsewhere.insert(held.elsewhere.begin(), held.elsewhere.end());
   const auto places = offered_places(state, wish.dropped);
   const auto is_out = [&](const SliceDevice& device) {
     if (held.names.contains(device.name)) return false;

@@ -34,6 +34,10 @@ struct PoolWish {
   dra::Dropped dropped;                      // what this API server drops
   // Unhealthy devices from which Pods are evicted, by UUID.
   std::set<std::string> evicting;
+  // What claims of this pool have. Others' devices, of the driver's former name or the pool's, are
+  // not listed: the scheduler does not count them here. Empty: all claims are of this pool.
+  std::string driver = {};
+  std::string pool = {};
 };
 
 // `state` has a machine.

@@ -62,6 +62,28 @@ TEST_F(ClaimPoolTest, WhatContainersOfTheDevicePluginHoldIsNotThere) {
   EXPECT_THAT(names({claim(1)}), SizeIs(3));
 }
 
+// Of the same name, gpu-1, in the pool of the driver's former name: the scheduler does not count it
+// for this one.
+TEST_F(ClaimPoolTest, WhatAClaimOfAnotherPoolHoldsIsNotThere) {
+  auto former = claim(1);
+  former.driver = "old.example.com";
+  PoolWish wish{.prepared = {former}, .driver = "gpu.nvidia.com", .pool = "gpu-n1"};
+  const auto listed = [&] {
+    std::vector<std::string> devices;
+    for (const auto& device : make_claim_pool(state_, wish).gpus) devices.push_back(device.name);
+    return devices;
+  };
+  EXPECT_THAT(listed(), ElementsAre("gpu-0", "gpu-2"));
+  wish.prepared[0].driver = "gpu.nvidia.com";
+  wish.pool = "gpu-n1/gpu.nvidia.com";
+  EXPECT_THAT(listed(), ElementsAre("gpu-0", "gpu-2")) << "the pool had another name";
+  wish.pool = "gpu-n1";
+  EXPECT_THAT(listed(), SizeIs(3));
+  state_.edit<NodeModeStanding>().mode = NodeMode::kDevicePlugin;
+  wish.prepared[0].driver = "old.example.com";
+  EXPECT_THAT(listed(), IsEmpty());
+}
+
 TEST_F(ClaimPoolTest, InModeDevicePluginOnlyWhatClaimsHoldIsListedWithATaint) {
   state_.edit<NodeModeStanding>().mode = NodeMode::kDevicePlugin;
   EXPECT_THAT(names(), IsEmpty());

@@ -60,7 +60,31 @@ class Call {
 
 }  // namespace
 
+std::optional<ClaimRecovery> ClaimPreparer::recovery(const Ports& ports) {
+  if (ports.objects == nullptr) return std::nullopt;
+  return ClaimRecovery({.objects = *ports.objects,
+                        .kubelet = ports.kubelet,
+                        .store = ports.store,
+                        .pod = ports.pod,
+                        .cdi_root = ports.make.cdi_root,
+                        .log = ports.log});
+}
+
+Result<PreparedClaim> ClaimPreparer::prepare_again(const dra::ClaimName& name) {
+  const auto node = ports_.node();
+  if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
+  ASSIGN_OR_RETURN(auto store, ports_.store.lock());
+  ASSIGN_OR_RETURN(const auto known, prepared(store, name.uid, *node));
+  if (known) return *known;
+  return fail(
+      Code::kFailedPrecondition,
+      "this node takes no claims any more under this driver's name: DRA is off here, or the "
+      "driver has another name now",
+      "delete the Pod and its claim, so that the scheduler looks for another device");
+}
+
 Result<PreparedClaim> ClaimPreparer::prepare(const dra::ClaimName& name) {
+  if (ports_.objects == nullptr) return prepare_again(name);
   const auto node = ports_.node();
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
   const Call call(ports_.book, name.uid);
@@ -89,6 +113,9 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(uid);
   if (known == all.end() || known->second.boot != node.facts.boot) return std::nullopt;
+  // Where nothing is made, only what was made to the end can be used; its CDI file comes last.
+  const bool is_made = cdi::has_claim_file(FsRoot(), ports_.make.cdi_root, uid);
+  if (ports_.objects == nullptr) return is_made ? std::optional(known->second) : std::nullopt;
   auto made = maker_.make(known->second, with_its_tenants(all, known->second), node);
   if (!made) {
     ports_.book.failed(uid, made.error().message());
@@ -194,7 +221,7 @@ Result<void> ClaimPreparer::check_stays(const PreparedClaim& claim, const ClaimN
 }
 
 Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const ClaimNode& node) const {
-  ASSIGN_OR_RETURN(const auto claim, get_claim(ports_.objects, name));
+  ASSIGN_OR_RETURN(const auto claim, get_claim(*ports_.objects, name));
   TRY(check_all(claim, node));
   return dra::plan_claim(claim, node.machine, node.facts);
 }
@@ -210,8 +237,8 @@ Result<void> ClaimPreparer::check_all(const cluster::ResourceClaim& claim,
     return device.driver != node.facts.driver || device.pool != node.facts.pool;
   });
   for (const auto& request : claim.for_all) {
-    const auto object = ports_.objects.get(cluster::kDeviceClass, {"", request.device_class},
-                                           {.deadline = kLongestGet});
+    const auto object = ports_.objects->get(cluster::kDeviceClass, {"", request.device_class},
+                                            {.deadline = kLongestGet});
     if (!object && object.error().code == Code::kNotFound) continue;
     if (!object) return std::unexpected(object.error());
     ASSIGN_OR_RETURN(const auto selectors, cluster::parse_class_selectors(object->json));
@@ -229,14 +256,19 @@ Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim&
 Result<void> ClaimPreparer::unprepare(const dra::ClaimName& name) {
   if (!is_uuid(name.uid)) return {};  // no such claim was ever prepared
   const auto node = ports_.node();
-  ASSIGN_OR_RETURN(const auto lost, recovery_.read_lost(name, node.get()));
+  std::optional<PreparedClaim> lost;
+  if (recovery_) {
+    ASSIGN_OR_RETURN(lost, recovery_->read_lost(name, node.get()));
+  }
   ASSIGN_OR_RETURN(auto store, ports_.store.lock());
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(name.uid);
   if (known == all.end() && !lost) {
-    ports_.book.end(name.uid);
     TRY(cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, name.uid));
-    return store.remove(name.uid);
+    TRY(store.remove(name.uid));
+    ports_.book.end(name.uid);
+    if (ports_.changed) ports_.changed();
+    return {};
   }
   TRY(undo(store, known == all.end() ? *lost : known->second, all, node.get()));
   ports_.book.end(name.uid);
@@ -245,13 +277,18 @@ Result<void> ClaimPreparer::unprepare(const dra::ClaimName& name) {
   return {};
 }
 
-// One that cannot be removed does not keep the others from serving.
-Result<void> ClaimPreparer::remove_unknown_files(const ClaimMap& all,
-                                                 const std::set<std::string>& lost) {
+// Returns the uids of lost records whose claims may have containers: those that have a CDI file. A
+// file that cannot be removed does not keep the others from serving.
+Result<std::set<std::string>> ClaimPreparer::remove_unknown_files(
+    const ClaimMap& all, const std::set<std::string>& lost) const {
   ASSIGN_OR_RETURN(const auto uids, cdi::claims_with_files(FsRoot(), ports_.make.cdi_root));
-  lacks_a_claim_ = std::ranges::any_of(uids, [&](const auto& uid) { return lost.contains(uid); });
+  std::set<std::string> unreadable;
   for (const auto& uid : uids) {
-    if (all.contains(uid) || lost.contains(uid)) continue;
+    if (all.contains(uid)) continue;
+    if (lost.contains(uid)) {
+      unreadable.insert(uid);
+      continue;
+    }
     const auto removed = cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, uid);
     if (removed) continue;
     ports_.log.warn(Error(removed.error())
@@ -259,7 +296,7 @@ Result<void> ClaimPreparer::remove_unknown_files(const ClaimMap& all,
                                                   "prepared, cannot be removed",
                                                   uid)));
   }
-  return {};
+  return unreadable;
 }
 
 // Under the lock no instance is made or removed, so one without a record is not ours.
@@ -287,16 +324,25 @@ Result<std::set<gpu::GpuUuid>> ClaimPreparer::cut_by_others() {
 Result<void> ClaimPreparer::restore() {
   const auto node = ports_.node();
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
-  TRY(recovery_.restore(*node));
+  if (recovery_) TRY(recovery_->restore(*node));
   ASSIGN_OR_RETURN(auto store, ports_.store.lock());
   ASSIGN_OR_RETURN(const auto stored, store.all());
   ASSIGN_OR_RETURN(auto all, undo_earlier_boots(store, stored, *node));
-  TRY(remove_unknown_files(all, store.lost()));
-  // A claim that cannot be made must not keep the others from serving: kubelet asks for each again
-  // when it starts.
+  ASSIGN_OR_RETURN(auto unreadable, remove_unknown_files(all, store.lost()));
   std::map<std::string, std::string> troubles;  // by uid
+  if (ports_.objects != nullptr) make_anew(all, *node, troubles);
+  ports_.book.restore(all, node->machine, std::move(unreadable));
+  for (auto& [uid, trouble] : troubles) ports_.book.failed(uid, std::move(trouble));
+  if (ports_.changed) ports_.changed();
+  return {};
+}
+
+// A claim that cannot be made must not keep the others from serving: kubelet asks for each again
+// when it starts.
+void ClaimPreparer::make_anew(ClaimMap& all, const ClaimNode& node,
+                              std::map<std::string, std::string>& troubles) const {
   for (auto& [uid, claim] : all) {
-    if (auto made = maker_.make(claim, with_its_tenants(all, claim), *node)) {
+    if (auto made = maker_.make(claim, with_its_tenants(all, claim), node)) {
       claim = *std::move(made);
     } else {
       troubles.emplace(uid, made.error().message());
@@ -304,10 +350,6 @@ Result<void> ClaimPreparer::restore() {
           "what the containers of claim {}/{} need cannot be made anew", claim.ns, claim.name)));
     }
   }
-  ports_.book.restore(all, node->machine);
-  for (auto& [uid, trouble] : troubles) ports_.book.failed(uid, std::move(trouble));
-  if (ports_.changed) ports_.changed();
-  return {};
 }
 
 Result<ClaimPreparer::ClaimMap> ClaimPreparer::undo_earlier_boots(ClaimStore::Locked& store,

@@ -6,7 +6,6 @@
 // Called by the threads of dra/server.h. The store is locked for one claim at a time, and never
 // while the API server is asked.
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -33,7 +32,7 @@ namespace tranche::agent {
 class ClaimPreparer final : public dra::Driver {
  public:
   struct Ports {
-    cluster::Objects& objects;
+    cluster::Objects* objects;  // null: no claim is prepared any more; they only end
     cluster::PodResources& kubelet;
     ClaimStore& store;
     Book& book;
@@ -56,38 +55,37 @@ class ClaimPreparer final : public dra::Driver {
 
   explicit ClaimPreparer(Ports ports, std::chrono::milliseconds longest_wait = kLongestWait)
       : ports_(std::move(ports)),
-        recovery_({.objects = ports_.objects,
-                   .kubelet = ports_.kubelet,
-                   .store = ports_.store,
-                   .pod = ports_.pod,
-                   .cdi_root = ports_.make.cdi_root,
-                   .log = ports_.log}),
+        recovery_(recovery(ports_)),
         maker_(ports_.make),
         longest_wait_(longest_wait) {}
 
   Result<dra::PreparedClaim> prepare(const dra::ClaimName& name) override;
   Result<void> unprepare(const dra::ClaimName& name) override;
+  // prepare() of a claim that is prepared already, which kubelet asks for after its own restart.
+  // kFailedPrecondition: it is not.
+  Result<dra::PreparedClaim> prepare_again(const dra::ClaimName& name);
 
   // The GPUs that could be cut for claims but were cut by somebody else. None where no instances
   // are made.
   Result<std::set<gpu::GpuUuid>> cut_by_others();
 
   // After a start: makes lost records again, undoes claims that were prepared before a reboot, for
-  // their containers are gone, removes CDI files of unknown claims, and writes those of the others
-  // again in this release's form. Errors: also those of ClaimRecovery::restore(): what a lost
-  // record stands for must be known before anything is given.
+  // their containers are gone, removes CDI files of unknown claims, and, where claims are prepared,
+  // writes those of the others again in this release's form. A lost record that cannot be made
+  // again now stands in the book as unreadable. Errors: also those of ClaimRecovery::restore().
   Result<void> restore();
-  // Whether, at the last restore(), containers may have had a claim that is not known: its record
-  // is lost, and kubelet named none of its uid.
-  bool lacks_a_claim() const { return lacks_a_claim_; }
 
  private:
   using ClaimMap = std::map<std::string, dra::PreparedClaim>;  // by uid
+  static std::optional<ClaimRecovery> recovery(const Ports& ports);
   // nullopt: the claim is not prepared.
   Result<std::optional<dra::PreparedClaim>> prepared(ClaimStore::Locked& store,
                                                      const std::string& uid,
                                                      const ClaimNode& node) const;
-  Result<void> remove_unknown_files(const ClaimMap& all, const std::set<std::string>& lost);
+  void make_anew(ClaimMap& all, const ClaimNode& node,
+                 std::map<std::string, std::string>& troubles) const;
+  Result<std::set<std::string>> remove_unknown_files(const ClaimMap& all,
+                                                     const std::set<std::string>& lost) const;
   Result<dra::PreparedClaim> plan(const dra::ClaimName& name, const ClaimNode& node) const;
   Result<void> check_all(const cluster::ResourceClaim& claim, const ClaimNode& node) const;
   // The claim's Pod, if two of its shares may be joined, or may not as clients of MPS.
@@ -110,10 +108,9 @@ class ClaimPreparer final : public dra::Driver {
                     const ClaimNode* node) const;
 
   const Ports ports_;
-  const ClaimRecovery recovery_;
+  const std::optional<ClaimRecovery> recovery_;  // nullopt: no claim is prepared any more
   const ClaimMaker maker_;
   const std::chrono::milliseconds longest_wait_;
-  std::atomic<bool> lacks_a_claim_ = false;
 };
 
 }  // namespace tranche::agent

@@ -64,7 +64,7 @@ class ClaimPreparerTest : public testing::Test {
   ClaimPreparer preparer() { return preparer(store_); }
   ClaimPreparer preparer(ClaimStore& store) {
     return ClaimPreparer(
-        {.objects = objects_,
+        {.objects = drains_ ? nullptr : &objects_,
          .kubelet = kubelet_,
          .store = store,
          .book = book_,
@@ -83,7 +83,10 @@ class ClaimPreparerTest : public testing::Test {
                     return {};
                   },
                   .instances = maker_,
-                  .cdi_root = cdi_},
+                  .cdi_root = cdi_,
+                  .work =
+                      drains_ ? ClaimMaker::Ports::Work::kUndoes : ClaimMaker::Ports::Work::kMakes,
+                  .log = &log_.log()},
          .pod = [this](const std::string& uid, auto /*end*/) { return pod_of(uid); },
          .changed = [this] { ++changes_; },
          .log = log_.log()},
@@ -171,6 +174,7 @@ class ClaimPreparerTest : public testing::Test {
   std::map<std::string, GrantLimits> tenants_;
   std::optional<cluster::Pod> pod_;
   bool disk_full_ = false;
+  bool drains_ = false;  // an agent without --dra
 };
 
 const dra::ClaimName kHalf{"team", "half", kUid};
@@ -349,7 +353,7 @@ TEST_F(ClaimPreparerTest, ADamagedRecordIsMadeAgainFromTheClaim) {
   ClaimStore fresh(claims_, log_.log());
   auto driver = preparer(fresh);
   ASSERT_TRUE(driver.restore());
-  EXPECT_FALSE(driver.lacks_a_claim());
+  EXPECT_THAT(book_.unreadable(), IsEmpty());
   EXPECT_THAT(book_.claims(), ElementsAre(before));
   EXPECT_EQ(file_text(kUid), file);
   EXPECT_EQ(FsRoot().read(claims_ / kRecord).value(), record);
@@ -370,7 +374,7 @@ TEST_F(ClaimPreparerTest, WhileNobodyTellsWhatALostRecordHadItsFileStays) {
   EXPECT_FALSE(book_.restored()) << "so its GPU is given to nobody";
   kubelet_.go_away(false);
   ASSERT_TRUE(driver.restore()) << "a kubelet that has just started names none";
-  EXPECT_TRUE(driver.lacks_a_claim()) << "so no tenant is removed";
+  EXPECT_THAT(book_.unreadable(), ElementsAre(kUid)) << "so no tenant is removed";
   EXPECT_THAT(files(), ElementsAre(kUid));
   EXPECT_THAT(records(), ElementsAre(kRecord));
   objects_.refuse("get", cluster::kResourceClaim, {Code::kUnavailable, "away"});
@@ -434,6 +438,45 @@ TEST_F(ClaimPreparerTest, AFileThatCannotBeRemovedStopsNoOtherClaim) {
       cdi_ / fmt::format("k8s.gpu.nvidia.com-claim-{}.json", kOther) / "full"));
   ASSERT_TRUE(preparer().restore());
   EXPECT_EQ(log_.count("cannot be removed"), 1);
+}
+
+// Its containers may run, and which GPU they have is not known.
+TEST_F(ClaimPreparerTest, WithoutDraAClaimWhoseRecordIsDamagedIsHeldUntilItEnds) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  drains_ = true;
+  ASSERT_TRUE(FsRoot().write_atomic(claims_ / (std::string(kUid) + ".json"), "torn"));
+  ClaimStore next(claims_, log_.log());
+  auto driver = preparer(next);
+  ASSERT_TRUE(driver.restore());
+  EXPECT_THAT(book_.unreadable(), ElementsAre(kUid));
+  EXPECT_EQ(book_.claimed(), std::nullopt);
+  EXPECT_THAT(files(), ElementsAre(kUid));
+  ASSERT_TRUE(driver.restore()) << "the next start";
+  EXPECT_THAT(book_.unreadable(), ElementsAre(kUid));
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(book_.unreadable(), IsEmpty());
+  EXPECT_TRUE(book_.claimed());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(records(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, WithoutDraClaimsOnlyEnd) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  const auto file = file_text(kUid);
+  drains_ = true;
+  auto driver = preparer();
+  ASSERT_TRUE(driver.restore());
+  EXPECT_EQ(book_.claims().size(), 1U);
+  EXPECT_EQ(file_text(kUid), file) << "nothing is made anew";
+  EXPECT_EQ(driver.prepare(kHalf).value().devices.at(0).share_id, kShare);
+  const auto other = driver.prepare({"team", "other", kOther});
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message(), HasSubstr("takes no claims any more"));
+  EXPECT_THAT(records(), SizeIs(1));
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_THAT(tenants_, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
 }
 
 // The scheduler gives a device out again before kubelet has ended the containers of the deleted
@@ -648,6 +691,16 @@ TEST_F(CutClaimTest, AnAgentThatMayMakeNoneSaysSo) {
   ASSERT_FALSE(undone);
   EXPECT_THAT(undone.error().message(), HasSubstr("dra.dynamicMig"));
   EXPECT_THAT(records(), SizeIs(1));
+}
+
+TEST_F(CutClaimTest, WithoutDraAnInstanceThatMayNotBeRemovedStaysAndTheClaimEnds) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  maker_ = nullptr;
+  drains_ = true;
+  ASSERT_TRUE(preparer().unprepare(kHalf));
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_EQ(log_.count("its MIG instance stays"), 1);
+  EXPECT_EQ(cut_.layout(0), "3g.40gb");
 }
 
 TEST_F(ClaimPreparerTest, WhatLeavesServiceForAMigChangeIsNotGiven) {

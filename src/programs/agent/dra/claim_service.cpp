@@ -10,8 +10,11 @@
 #include "agent/dra/claim_pool.h"
 #include "agent/dra/claim_stage.h"
 #include "agent/dra/claim_tenants.h"
+#include "agent/dra/drain_condition.h"
 #include "agent/hardware/leaving.h"
 #include "agent/mps/mps_standing.h"
+#include "base/checksum.h"
+#include "base/dra_driver.h"
 #include "cluster/kinds.h"
 #include "cluster/resource_claim.h"
 #include "dra/names.h"
@@ -23,18 +26,24 @@ namespace {
 constexpr const char* kStartKey = "start";
 constexpr const char* kCutsKey = "cuts";
 constexpr const char* kSweepKey = "sweep";
+constexpr const char* kDrainKey = "drain";
 // The resource whose rules apply to a whole GPU, as with the device plugin.
 const config::ResourceName kWhole{"nvidia.com/gpu"};
 constexpr std::chrono::seconds kLookAtServer{5};
 constexpr std::chrono::seconds kLongestAsking{5};
 
-dra::Server::Options server_options(const config::AgentOptions& options) {
-  const std::string& driver = options.dra_driver_name;
+// All sockets are in the folder of the driver's present name, which is mounted here: kubelet calls
+// whatever path it is told. A path of a socket is short, so another name's is a checksum.
+dra::Server::Options server_options(const config::AgentOptions& options,
+                                    const std::string& driver) {
   // During a handover two agents serve, so the sockets' names have the Pod's uid.
   const auto instance = options.pod_uid.empty() ? std::string() : '-' + options.pod_uid;
+  const auto socket = driver == options.dra_driver_name
+                          ? fmt::format("dra{}.sock", instance)
+                          : fmt::format("{:016x}{}.sock", checksum(driver), instance);
   return {.driver = driver,
-          .socket = std::filesystem::path(options.kubelet_plugins_dir()) / driver /
-                    fmt::format("dra{}.sock", instance),
+          .socket = std::filesystem::path(options.kubelet_plugins_dir()) / options.dra_driver_name /
+                    socket,
           .registration = std::filesystem::path(options.kubelet_registrar_dir()) /
                           fmt::format("{}{}-reg.sock", driver, instance)};
 }
@@ -84,17 +93,29 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
       ports_(std::move(ports)),
       host_(options.host_root),
       names_{.driver = options.dra_driver_name, .node = options.node_name},
+      pool_(dra::pool_name(names_.node, names_.driver)),
       store_(std::filesystem::path(options.state_dir) / "claims", ports_.log),
-      cuts_(ports_.instances != nullptr),
+      cuts_(ports_.instances != nullptr && ports_.objects != nullptr),
       preparer_(preparer_ports()),
-      sweep_({.objects = ports_.objects,
-              .kubelet = ports_.kubelet,
-              .book = ports_.book,
-              .undo = [this](const dra::ClaimName& claim) { return preparer_.unprepare(claim); },
-              .log = ports_.log}),
       ill_(options.dra_evict_after),
+      drain_({.preparer = preparer_,
+              .start =
+                  [this](const std::string& name, dra::Driver& driver,
+                         const dra::HealthBoard& health) {
+                    return start_server(name, driver, health);
+                  },
+              .clock = ports_.clock,
+              .log = ports_.log}),
       starter_(std::in_place, ports_.log) {
-  publisher_.emplace(SlicePublisher::Ports{.objects = ports_.objects,
+  rests_empty();  // then nothing is withheld from the first offer on
+  if (!serves()) return;
+  sweep_.emplace(ClaimSweep::Ports{
+      .objects = *ports_.objects,
+      .kubelet = ports_.kubelet,
+      .book = ports_.book,
+      .undo = [this](const dra::ClaimName& claim) { return preparer_.unprepare(claim); },
+      .log = ports_.log});
+  publisher_.emplace(SlicePublisher::Ports{.objects = *ports_.objects,
                                            .names = names_,
                                            .owner = [this]() -> Result<cluster::OwnerReference> {
                                              ASSIGN_OR_RETURN(const auto node, ports_.node());
@@ -110,11 +131,11 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
                                                  ports_.look_again();
                                                },
                                            .log = ports_.log});
-  status_writer_.emplace(ClaimStatusWriter::Ports{.objects = ports_.objects,
+  status_writer_.emplace(ClaimStatusWriter::Ports{.objects = *ports_.objects,
                                                   .driver = names_.driver,
                                                   .clock = ports_.clock,
                                                   .log = ports_.log});
-  classes_.emplace(ports_.objects, ports_.look_again, Backoff{}, ports_.log);
+  classes_.emplace(*ports_.objects, ports_.look_again, Backoff{}, ports_.log);
 }
 
 ClaimPreparer::Ports ClaimService::preparer_ports() {
@@ -135,7 +156,10 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
           .make = {.add_tenant = ports_.add_tenant,
                    .remove_tenant = ports_.remove_tenant,
                    .instances = ports_.instances.get(),
-                   .cdi_root = options_.cdi_root},
+                   .cdi_root = options_.cdi_root,
+                   .work = serves() ? ClaimMaker::Ports::Work::kMakes
+                                    : ClaimMaker::Ports::Work::kUndoes,
+                   .log = &ports_.log},
           .pod = ports_.pod,
           .changed = ports_.look_again,
           .log = ports_.log};
@@ -151,6 +175,7 @@ ClaimStanding ClaimService::standing(const State& state, const offer::Offer& wis
   ports_.book.open(takes);
   standing.enforcers = offer::claim_enforcers(state.config.tranche.limits, machine, wished);
   standing.held = claims_at_odds(ports_.book, takes, standing.enforcers);
+  if (!serves()) return standing;
   look_at_limits(standing);
   keep_mps_gpus_whole(standing);
   return standing;
@@ -203,7 +228,8 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
           .leaving = leaving_devices(state.get<MigStanding>(), *state.machine),
           .facts = {.driver = names_.driver,
                     .node = names_.node,
-                    .pool = dra::pool_name(names_.node),
+                    .pool = pool_,
+                    .former_pool = dra::pool_name(names_.node, kDefaultDraDriver),
                     .boot = ports_.boot,
                     .no_limits = standing.no_limits,
                     .partitionable = standing.cut.value_or(std::set<gpu::GpuUuid>()),
@@ -218,7 +244,8 @@ ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
 
 // Writes the files of prepared claims again where their content has changed.
 void ClaimService::take_node(const Round& round) {
-  auto inputs = cdi_inputs(round.state, options_);
+  // Without new claims no file is made, and what they are made of is not mounted here.
+  auto inputs = serves() ? cdi_inputs(round.state, options_) : Result<CdiInputs>(CdiInputs());
   bool anew = false;
   bool other_instances = false;
   {
@@ -259,10 +286,18 @@ Result<void> ClaimService::look_for_cuts() {
   return {};
 }
 
+// Whether there is nothing to do: no claim is taken, and none was. No file is made then.
+bool ClaimService::rests_empty() {
+  if (serves() || !store_.is_empty()) return false;
+  ports_.book.restore({}, {});
+  return true;
+}
+
 // Only on the starter's thread. What is prepared must be known before kubelet calls.
 Result<void> ClaimService::start() {
+  if (rests_empty()) return {};
   TRY(preparer_.restore());
-  return serve();
+  return serves() ? serve() : Result<void>();
 }
 
 Result<void> ClaimService::serve() {
@@ -274,23 +309,28 @@ Result<void> ClaimService::serve() {
   }
   // Ends its calls, which take the mutex.
   before.reset();
-  ASSIGN_OR_RETURN(auto server,
-                   dra::Server::start(
-                       server_options(options_), preparer_, health_,
-                       [this](const Result<void>& answer) { registered(answer); }, ports_.log));
+  ASSIGN_OR_RETURN(auto server, start_server(names_.driver, preparer_, health_));
   const std::scoped_lock lock(mutex_);
   server_ = std::move(server);
   return {};
 }
 
-void ClaimService::registered(const Result<void>& answer) {
+Result<std::unique_ptr<dra::Server>> ClaimService::start_server(const std::string& name,
+                                                                dra::Driver& driver,
+                                                                const dra::HealthBoard& health) {
+  return dra::Server::start(
+      server_options(options_, name), driver, health,
+      [this, name](const Result<void>& answer) { registered(name, answer); }, ports_.log);
+}
+
+void ClaimService::registered(const std::string& name, const Result<void>& answer) {
   {
     const std::scoped_lock lock(mutex_);
     refused_ = answer ? std::string() : answer.error().message();
   }
   if (answer) {
     health_.note_taken(ports_.clock.now());
-    ports_.log.info(fmt::format("kubelet knows this driver of claims: {}", names_.driver));
+    ports_.log.info(fmt::format("kubelet knows this driver of claims: {}", name));
   } else {
     ports_.log.error(answer.error());
   }
@@ -309,10 +349,13 @@ void ClaimService::publish(TimePoint now) {
   const auto made_of = made_of_now();
   if (made_of_ == made_of && (!next_ || now < *next_)) return;
   made_of_ = made_of;
-  const PoolWish wish{
-      .prepared = ports_.book.claims(), .dropped = made_of.dropped, .evicting = ill_.evicting(now)};
+  const PoolWish wish{.prepared = ports_.book.claims(),
+                      .dropped = made_of.dropped,
+                      .evicting = ill_.evicting(now),
+                      .driver = names_.driver,
+                      .pool = pool_};
   next_ = ill_.next(now);
-  auto health = health_of(*state_, wish.prepared, dra::pool_name(names_.node));
+  auto health = health_of(*state_, wish.prepared, pool_);
   if (status_writer_)
     status_writer_->follow(statuses_of(ports_.book.records(), health, names_.driver));
   health_.set(std::move(health), ports_.clock.wall_now());
@@ -334,10 +377,40 @@ void ClaimService::publish(TimePoint now) {
   publisher_->publish(std::move(pool));
 }
 
+// Claims under a name that is not served here.
+std::set<std::string> ClaimService::names_to_drain() const {
+  auto names = drivers_of(ports_.book.claims(), names_.driver);
+  if (!ports_.book.unreadable().empty()) names.insert(names_.driver);
+  if (serves()) names.erase(names_.driver);
+  return names;
+}
+
+void ClaimService::look_at_drain() {
+  if (drain_.is_idle() && names_to_drain().empty()) return;
+  starter_->request(
+      {.key = kDrainKey,
+       .attempt = [this](const std::stop_token&) { return drain_.look(names_to_drain()); },
+       .done = {},
+       .aim = kDrainKey});
+}
+
+void ClaimService::tell_drain() {
+  if (!ports_.book.restored()) return;
+  auto condition =
+      drain_condition(ports_.book.claims(), ports_.book.unreadable(),
+                      {.driver = names_.driver, .serves = serves() ? Serves::kYes : Serves::kNo});
+  if (told_ == condition) return;
+  if (!condition.good) ports_.log.warn(condition.message);
+  if (ports_.report) ports_.report(condition);
+  told_ = std::move(condition);
+}
+
 void ClaimService::tick(TimePoint now) {
   publish(now);
+  tell_drain();
   if (now - look_at_server_ < kLookAtServer) return;
   look_at_server_ = now;
+  look_at_drain();
   if (state_ && gates_off(takes_claims(*state_)) != state_->get<ClaimStanding>().gates_off) {
     ports_.look_again();
   }
@@ -360,8 +433,8 @@ void ClaimService::sweep(TimePoint now) {
   if (now < due) return;
   starter_->request({.key = kSweepKey,
                      .attempt = [this](const std::stop_token&) -> Result<void> {
-                       if (preparer_.lacks_a_claim()) TRY(preparer_.restore());
-                       return sweep_.look();
+                       if (!ports_.book.unreadable().empty()) TRY(preparer_.restore());
+                       return sweep_->look();
                      },
                      .done = {},
                      .aim = kSweepKey});
@@ -370,7 +443,8 @@ void ClaimService::sweep(TimePoint now) {
 std::string ClaimService::remark() const {
   const std::scoped_lock lock(mutex_);
   if (!no_node_.empty()) return "claims cannot be prepared: " + no_node_;
-  return refused_;
+  if (!refused_.empty()) return refused_;
+  return told_ && !told_->good ? told_->message : std::string();
 }
 
 void ClaimService::rest() {
@@ -383,11 +457,13 @@ void ClaimService::rest() {
 void ClaimService::stop() {
   ports_.book.stop();
   health_.stop();
+  drain_.stop();
 }
 
 void ClaimService::leave() {
   stop();
   starter_.reset();
+  drain_.close();
   std::unique_ptr<dra::Server> server;
   {
     const std::scoped_lock lock(mutex_);
@@ -396,8 +472,9 @@ void ClaimService::leave() {
 }
 
 std::vector<cluster::ObjectKey> ClaimService::users_of(const cluster::ObjectKey& claim) const {
+  if (!serves()) return {cluster::ObjectKey()};
   const auto object =
-      ports_.objects.get(cluster::kResourceClaim, claim, {.deadline = kLongestAsking});
+      ports_.objects->get(cluster::kResourceClaim, claim, {.deadline = kLongestAsking});
   const auto parsed = object ? cluster::parse_resource_claim(object->json)
                              : Result<cluster::ResourceClaim>(std::unexpected(object.error()));
   std::vector<cluster::ObjectKey> pods;
@@ -416,7 +493,7 @@ Result<std::vector<ClaimTenant>> ClaimService::tenants() const {
     const std::scoped_lock lock(mutex_);
     node = node_;
   }
-  if (node == nullptr || !ports_.book.restored() || preparer_.lacks_a_claim()) {
+  if (node == nullptr || !ports_.book.claimed()) {
     return fail(Code::kUnavailable, "the claims that are prepared on this node are not known yet");
   }
   return claim_tenants(ports_.book.claims(), *node);

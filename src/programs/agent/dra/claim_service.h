@@ -3,7 +3,8 @@
 // follows the hardware and the node's mode. Used by the agent's loop; kubelet's calls come on the
 // server's threads.
 //
-// It serves in both modes: earlier claims must be undone also where the node takes no new ones.
+// It serves in both modes: earlier claims must be undone also where the node takes no new ones, and
+// where DRA was turned off since.
 
 #include <chrono>
 #include <filesystem>
@@ -22,11 +23,13 @@
 #include "agent/dra/claim_store.h"
 #include "agent/dra/claim_sweep.h"
 #include "agent/dra/class_watch.h"
+#include "agent/dra/drain_servers.h"
 #include "agent/dra/ill_since.h"
 #include "agent/dra/slice_publisher.h"
 #include "agent/holdings/book.h"
 #include "agent/limits/claim_tenant.h"
 #include "agent/loop/follower.h"
+#include "agent/node/condition_report.h"
 #include "agent/plugins/cdi_inputs.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -48,7 +51,9 @@ class ClaimService {
  public:
   using TimePoint = Follower::TimePoint;
   struct Ports {
-    cluster::Objects& objects;
+    // null: this agent was not told to serve claims. It takes none, publishes nothing, and has
+    // those undone that were prepared before (agent/dra/drain_servers.h).
+    cluster::Objects* objects;
     cluster::PodResources& kubelet;
     Book& book;
     // kUnavailable: the Node is not known yet.
@@ -68,12 +73,16 @@ class ClaimService {
     std::function<std::optional<cluster::Pod>(const std::string& uid,
                                               std::chrono::steady_clock::time_point end)>
         pod;
+    // Writes a condition of the Node; empty: nobody is told.
+    std::function<void(const ConditionReport&)> report = {};
     std::function<void()> look_again;  // has the agent make a new offer; from any thread
     const Clock& clock;
     const Log& log;
   };
 
   ClaimService(const config::AgentOptions& options, Ports ports);
+  // Whether it takes claims, in the node's mode dra.
+  bool serves() const { return ports_.objects != nullptr; }
   ~ClaimService() { stop(); }
   ClaimService(const ClaimService&) = delete;
   ClaimService& operator=(const ClaimService&) = delete;
@@ -118,18 +127,26 @@ class ClaimService {
   Result<void> serve();
   void ask_for_cuts();
   Result<void> look_for_cuts();
+  Result<std::unique_ptr<dra::Server>> start_server(const std::string& name, dra::Driver& driver,
+                                                    const dra::HealthBoard& health);
+  std::set<std::string> names_to_drain() const;
+  void look_at_drain();
+  void tell_drain();
+  bool rests_empty();
   void sweep(TimePoint now);
-  void registered(const Result<void>& answer);
+  void registered(const std::string& name, const Result<void>& answer);
 
   const config::AgentOptions options_;
   const Ports ports_;
   const FsRoot host_;
   const dra::PoolNames names_;
+  const std::string pool_;
   ClaimStore store_;
   ClaimCuts cuts_;
   dra::HealthBoard health_;
   ClaimPreparer preparer_;
-  ClaimSweep sweep_;  // of the starter's thread
+  std::optional<ClaimSweep> sweep_;      // of the starter's thread
+  std::optional<ConditionReport> told_;  // of the loop
 
   mutable std::mutex mutex_;               // guards the members up to the blank line
   std::shared_ptr<const ClaimNode> node_;  // null before the first reading of the hardware
@@ -150,6 +167,7 @@ class ClaimService {
   std::optional<SlicePublisher> publisher_;
   std::optional<ClaimStatusWriter> status_writer_;
   std::optional<ClassWatch> classes_;
+  DrainServers drain_;              // of the starter's thread
   std::optional<Retrier> starter_;  // last: its thread uses the others
 };
 

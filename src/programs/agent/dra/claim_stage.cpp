@@ -22,8 +22,9 @@ Held held_tranches(const State& state) {
   return held;
 }
 
+// What is not known may be held.
 bool is_claimed(const ClaimStanding& claims, const offer::Device& device) {
-  if (!claims.held) return false;
+  if (!claims.held) return true;
   const holdings::Holding wanted{.device = device.uuid, .gpu = device.gpu_uuid};
   return std::ranges::any_of(
       *claims.held, [&](const holdings::Holding& one) { return holdings::overlap(one, wanted); });

@@ -39,6 +39,11 @@ TEST_F(ClaimStageTest, InModeDevicePluginAllIsOfferedThatNoClaimHolds) {
   EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), false}}));
 }
 
+TEST_F(ClaimStageTest, WhileItIsNotKnownWhatClaimsHoldNothingIsGivenOut) {
+  state_.edit<ClaimStanding>().held.reset();
+  EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), false}, {uuid(1), false}}));
+}
+
 TEST_F(ClaimStageTest, AnInstanceThatAClaimHoldsTakesItsGpuAndNotTheOthers) {
   state_.config.flags.mig_strategy = config::MigStrategy::kMixed;
   auto& gpu = state_.machine->gpus[1];

@@ -24,7 +24,8 @@ struct ClaimStanding {
   offer::ClaimEnforcers enforcers;
   std::optional<cdi::Hook> hook;
   // What claims hold: in mode device-plugin all of it, in mode dra what was prepared for a
-  // different sharing of the GPU. nullopt: not known yet.
+  // different sharing of the GPU. nullopt: not known yet, or not all of it can be read; any device
+  // may be held.
   std::optional<std::vector<holdings::Holding>> held = std::vector<holdings::Holding>();
   std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"
   // GPUs on which MIG instances are made for claims. nullopt: not known yet; nothing new is

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/dra/drain_condition.h"
 #include "cluster/formats/reasons.h"
 #include "cluster/kinds.h"
 #include "cluster/time.h"
@@ -71,6 +72,7 @@ std::map<std::string, ClaimStatus> statuses_of(const std::vector<ClaimRecord>& r
                                                const std::string& driver) {
   std::map<std::string, ClaimStatus> statuses;
   for (const auto& record : records) {
+    if (driver_of(record.claim, driver) != driver) continue;  // this token may not write its status
     const bool is_made = std::ranges::none_of(
         record.claim.devices, [](const auto& device) { return device.uuid.empty(); });
     if (!is_made && record.trouble.empty()) continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <thread>
 #include <utility>
@@ -16,7 +17,20 @@ constexpr std::string_view kClaimSuffix = ".json";
 constexpr std::size_t kLargestClaim = std::size_t{256} << 10U;
 constexpr std::chrono::milliseconds kLockRetry{5};
 
+// The uid in the name of a record; empty: another file.
+std::string uid_of(const std::string& name) {
+  if (!name.ends_with(kClaimSuffix)) return {};
+  auto uid = name.substr(0, name.size() - kClaimSuffix.size());
+  return is_uuid(uid) ? uid : std::string();
+}
+
 }  // namespace
+
+bool ClaimStore::is_empty() const {
+  const auto names = fs_.list(dir_);
+  if (!names) return names.error().code == Code::kNotFound;
+  return std::ranges::all_of(*names, [](const std::string& name) { return uid_of(name).empty(); });
+}
 
 Result<ClaimStore::Locked> ClaimStore::lock() {
   std::unique_lock turn(turn_);
@@ -68,9 +82,7 @@ Result<std::map<std::string, dra::PreparedClaim>> ClaimStore::Locked::all() {
   ASSIGN_OR_RETURN(const auto names, store_.fs_.list(store_.dir_));
   std::set<std::string> there;
   for (const auto& name : names) {
-    if (!name.ends_with(kClaimSuffix)) continue;
-    auto uid = name.substr(0, name.size() - kClaimSuffix.size());
-    if (is_uuid(uid)) there.insert(std::move(uid));
+    if (auto uid = uid_of(name); !uid.empty()) there.insert(std::move(uid));
   }
   store_.lost_.clear();
   for (const auto& uid : there) {

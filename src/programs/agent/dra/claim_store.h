@@ -56,6 +56,8 @@ class ClaimStore {
   };
   // Makes the folder if needed. kTimeout: another process has held the lock for kLongestWait.
   Result<Locked> lock();
+  // Whether it is known, without a lock, that there are no records.
+  bool is_empty() const;
   static constexpr std::chrono::seconds kLongestWait{10};
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/dra/claim_mps.h"
+#include "agent/dra/drain_condition.h"
 #include "dra/claim_plan.h"
 #include "dra/joint.h"
 #include "offer/devices.h"
@@ -15,7 +16,7 @@ namespace {
 ClaimTenant tenant_of(const dra::PreparedClaim& claim, const dra::PreparedDevice& device,
                       const ClaimNode& node) {
   ClaimTenant tenant{.id = dra::tenant_of(claim, device),
-                     .driver = node.facts.driver,
+                     .driver = driver_of(claim, node.facts.driver),
                      .limits = {},
                      .most = {},
                      .devices = {}};

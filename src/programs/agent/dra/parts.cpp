@@ -21,10 +21,11 @@ std::unexpected<Error> no_tenants() {
               "mount a writable folder at --state-dir");
 }
 
-// null: no MIG instances are made for claims.
+// null: no MIG instances are made for claims, or removed.
 std::unique_ptr<InstanceMaker> make_instances(const AgentContext& context) {
   auto* const hardware = context.outside.mig_hardware;
-  if (!context.options.dra_dynamic_mig || hardware == nullptr) return nullptr;
+  const bool makes = context.options.dra_dynamic_mig || !context.options.dra;
+  if (!makes || hardware == nullptr) return nullptr;
   return std::make_unique<InstanceMaker>(InstanceMaker::Ports{
       .control = hardware->control(),
       .reset = hardware->reset(),
@@ -41,20 +42,21 @@ std::unique_ptr<InstanceMaker> make_instances(const AgentContext& context) {
       .log = context.log});
 }
 
+std::function<Result<cluster::Node>()> known_node(ClusterNode* cluster) {
+  if (cluster == nullptr) return [] { return Result<cluster::Node>(cluster::Node()); };
+  return [&view = cluster->node()] { return view.known(); };
+}
+
 }  // namespace
 
 std::unique_ptr<ClaimService> make_claims(const AgentContext& context) {
-  auto& book = context.outside.book;
   auto* const cluster = context.outside.cluster;
-  if (!context.options.dra || cluster == nullptr) {
-    book.restore(std::map<std::string, dra::PreparedClaim>(), {});
-    return nullptr;
-  }
   auto* const tenants = context.tenants;
-  ClaimService::Ports ports{.objects = cluster->objects(),
+  const bool serves = context.options.dra && cluster != nullptr;
+  ClaimService::Ports ports{.objects = serves ? &cluster->objects() : nullptr,
                             .kubelet = context.outside.kubelet,
-                            .book = book,
-                            .node = [&view = cluster->node()] { return view.known(); },
+                            .book = context.outside.book,
+                            .node = known_node(serves ? cluster : nullptr),
                             .boot = host::boot_id(FsRoot(context.options.host_root)),
                             .add_tenant = [tenants, driver = context.options.dra_driver_name](
                                               const std::string& tenant, const GrantLimits& limits,
@@ -76,6 +78,7 @@ std::unique_ptr<ClaimService> make_claims(const AgentContext& context) {
                               return tenants->prepare_claims_hook(wanted);
                             },
                             .pod = {},
+                            .report = context.outside.report,
                             .look_again = context.look_again,
                             .clock = context.clock,
                             .log = context.log};
@@ -94,7 +97,6 @@ Parts dra_parts(const AgentContext& context) {
   parts.stages = {offer_by_mode};
   parts.followers.push_back(
       std::make_unique<MpsOpener>(context.options.mps_dir, context.outside.book, context.log));
-  if (context.claims == nullptr) return parts;
   parts.inputs.push_back(std::make_unique<ClaimInput>(*context.claims));
   parts.followers.push_back(std::make_unique<ClaimFollower>(*context.claims));
   return parts;

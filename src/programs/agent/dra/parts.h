@@ -1,5 +1,5 @@
 #pragma once
-// The driver of claims, with --dra.
+// The driver of claims: with --dra all of it, otherwise until earlier claims have ended.
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace tranche::agent {
 
-// The service context.claims. null: nobody serves claims here, and none is held.
+// The service context.claims; never null.
 std::unique_ptr<ClaimService> make_claims(const AgentContext& context);
 
 Parts dra_parts(const AgentContext& context);

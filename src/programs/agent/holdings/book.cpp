@@ -44,7 +44,7 @@ GrantEntries::Shared Book::granted() const {
 
 std::optional<std::vector<holdings::Holding>> Book::claimed() const {
   const std::scoped_lock lock(mutex_);
-  if (!claims_.restored()) return std::nullopt;
+  if (!claims_.restored() || !claims_.unreadable().empty()) return std::nullopt;
   return claims_.all(grants_);
 }
 
@@ -221,9 +221,14 @@ void Book::end(const std::string& uid) {
 }
 
 void Book::restore(const std::map<std::string, dra::PreparedClaim>& claims,
-                   const gpu::Machine& machine) {
+                   const gpu::Machine& machine, std::set<std::string> unreadable) {
   const std::scoped_lock lock(mutex_);
-  claims_.restore(claims, machine);
+  claims_.restore(claims, machine, std::move(unreadable));
+}
+
+std::set<std::string> Book::unreadable() const {
+  const std::scoped_lock lock(mutex_);
+  return claims_.unreadable();
 }
 
 bool Book::restored() const {

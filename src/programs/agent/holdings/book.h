@@ -51,7 +51,8 @@ class Book {
   holdings::Holdings all() const;
   // The device plugin's part, in the order of resource and id; never null.
   GrantEntries::Shared granted() const;
-  // The claims' part. nullopt: the prepared claims are not known yet.
+  // The claims' part. nullopt: the prepared claims are not known yet, or not all of them can be
+  // read.
   std::optional<std::vector<holdings::Holding>> claimed() const;
 
   // Replaces what Pods use without a grant, as the arbiter observes it: each with its device and,
@@ -124,8 +125,11 @@ class Book {
   void end(const std::string& uid);
   // The stored claims: after a start, and when another agent has ended. Claims that are being
   // prepared stay.
-  void restore(const std::map<std::string, dra::PreparedClaim>& claims,
-               const gpu::Machine& machine);
+  // `unreadable`: the uids of claims that may have containers, and whose records cannot be read;
+  // each until it is stored again or has ended.
+  void restore(const std::map<std::string, dra::PreparedClaim>& claims, const gpu::Machine& machine,
+               std::set<std::string> unreadable = {});
+  std::set<std::string> unreadable() const;
   // False: the prepared claims are not known yet.
   bool restored() const;
 
@@ -141,8 +145,8 @@ class Book {
   std::vector<ClaimRecord> records() const;
   // "team/half": a claim that holds the device or one that overlaps it.
   std::optional<std::string> claim_on(std::string_view uuid) const;
-  // The claims that have one of these devices themselves; for a place its GPU counts. nullopt: the
-  // prepared claims are not known yet.
+  // The claims that have one of these devices themselves; for a place its GPU counts. nullopt: as
+  // claimed().
   std::optional<std::vector<cluster::ObjectKey>> claims_of(
       const std::set<std::string>& uuids) const;
 

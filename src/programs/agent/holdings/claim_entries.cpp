@@ -71,6 +71,7 @@ void ClaimEntries::put(const dra::PreparedClaim& claim, const holdings::Silicon&
 void ClaimEntries::stored(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
   const auto entry = entries_.find(claim.uid);
   if (entry == entries_.end()) return;
+  unreadable_.erase(claim.uid);
   const bool was_stored = std::exchange(entry->second.stored, true);
   const auto trouble = std::exchange(entry->second.trouble, {});
   if (entry->second.claim != claim) {
@@ -110,12 +111,14 @@ void ClaimEntries::withdraw(const std::string& uid, std::uint64_t call) {
 
 void ClaimEntries::end(const std::string& uid) {
   entries_.erase(uid);
+  unreadable_.erase(uid);
   std::erase_if(calls_, [&](const auto& one) { return one.first == uid; });
   ++version_;
 }
 
 void ClaimEntries::restore(const std::map<std::string, dra::PreparedClaim>& claims,
-                           const gpu::Machine& machine) {
+                           const gpu::Machine& machine, std::set<std::string> unreadable) {
+  unreadable_ = std::move(unreadable);
   std::erase_if(entries_, [](const auto& entry) { return entry.second.stored; });
   const holdings::Silicon silicon(machine);
   for (const auto& [uid, claim] : claims) put(claim, silicon, OnDisk::kYes);
@@ -166,7 +169,7 @@ std::optional<std::vector<cluster::ObjectKey>> ClaimEntries::claims_of(
     });
   };
   std::vector<cluster::ObjectKey> claims;
-  if (!restored_) return std::nullopt;
+  if (!restored_ || !unreadable_.empty()) return std::nullopt;
   for (const auto& [uid, entry] : entries_) {
     if (has_one(entry)) claims.push_back({entry.claim.ns, entry.claim.name});
   }

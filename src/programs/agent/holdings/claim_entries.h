@@ -47,9 +47,10 @@ class ClaimEntries {
   void failed(const std::string& uid, std::string trouble);
   void end(const std::string& uid);
   void withdraw(const std::string& uid, std::uint64_t call);
-  void restore(const std::map<std::string, dra::PreparedClaim>& claims,
-               const gpu::Machine& machine);
+  void restore(const std::map<std::string, dra::PreparedClaim>& claims, const gpu::Machine& machine,
+               std::set<std::string> unreadable);
   bool restored() const { return restored_; }
+  const std::set<std::string>& unreadable() const { return unreadable_; }
   std::uint64_t version() const { return version_; }
 
   // What they hold, except devices with admin access, which are for monitoring. `grants` knows the
@@ -73,6 +74,7 @@ class ClaimEntries {
 
   bool open_ = false;
   bool restored_ = false;
+  std::set<std::string> unreadable_;  // uids
   std::uint64_t version_ = 0;
   std::map<std::string, Entry> entries_;  // by the claim's uid
   std::set<std::pair<std::string, std::uint64_t>> calls_;

@@ -418,6 +418,9 @@ std::set<std::string, std::less<>> TenantManager::being_stored() const {
 
 void TenantManager::sweep_libraries(const Holders& holders) {
   if (grants_.incomplete()) return;  // an unreadable grant may mount any of them
+  // Where nothing is installed the files of earlier claims name a library of before.
+  const auto claims = known_claims();
+  if (options_.library == "none" && (!claims || !claims->empty())) return;
   std::set<std::string> granted;
   std::set<std::string> tenants;
   for (const auto& record : grants_.all()) {

@@ -74,7 +74,7 @@ Parts plugins_parts(const AgentContext& context) {
   Parts parts;
   parts.stages = {offer_what_cdi_can_name};
   parts.inputs.push_back(std::make_unique<DriverFilesInput>(
-      context.options, context.claims != nullptr, context.clock));
+      context.options, context.options.dra && context.outside.cluster != nullptr, context.clock));
   auto cdi = std::make_unique<CdiPublisher>(context.options, context.log);
   auto plugins = make_plugins(context, *cdi);
   // Without kubelet's socket nothing is registered, and nothing can be compared.
