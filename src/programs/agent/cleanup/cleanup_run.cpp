@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "agent/cleanup/claims_in_the_way.h"
 #include "agent/cleanup/cleanup.h"
 #include "agent/cleanup/cleanup_turn.h"
 #include "agent/cleanup/daemon_set_rollout.h"
@@ -15,6 +16,7 @@
 #include "base/exit_code.h"
 #include "base/fs.h"
 #include "config/programs/controller_options.h"
+#include "host/boot_id.h"
 #include "kube/connect.h"
 #include "kubelet/pod_resources_client.h"
 #include "process/signals.h"
@@ -24,8 +26,8 @@ namespace tranche::agent {
 namespace {
 
 constexpr const char* kUserAgent = "tranche-cleanup";
-constexpr std::array<std::string_view, 5> kOwnFlags = {"stay", "check", "daemonset", "patch",
-                                                       "timeout"};
+constexpr std::array<std::string_view, 6> kOwnFlags = {"stay",  "check", "daemonset",
+                                                       "patch", "force", "timeout"};
 
 // Name of a waiting cleanup that answers --check by its process, so that neither a stale file nor
 // another release's cleanup counts.
@@ -77,7 +79,8 @@ class Cleanup {
         *objects,
         {.daemon_set = {.ns = options_.daemon_set_namespace, .name = options_.daemon_set},
          .patch = options_.patch,
-         .timeout = options_.timeout},
+         .timeout = options_.timeout,
+         .claims = claims()},
         wait_, clock_, log_);
   }
 
@@ -93,6 +96,9 @@ class Cleanup {
       return stays() ? stay() : Result<void>();
     }
     if (!turn.lock) return {};
+    if (claims() == Claims::kStop) {
+      TRY(check_claims_here(options.state_dir, host::boot_id(FsRoot(options.host_root))));
+    }
     auto plan = plan_cleanup(agents, options, log_);
     kubelet::PodResourcesClient pod_resources(options.kubelet_root);
     plan.held = held_here(pod_resources, options.pod_name, log_);
@@ -120,6 +126,7 @@ class Cleanup {
   }
 
  private:
+  Claims claims() const { return options_.force ? Claims::kGoOn : Claims::kStop; }
   bool stays() const { return options_.mode == config::CleanupOptions::Mode::kStay; }
 
   Result<CleanupTurn> await_turn(const NodeClaim& claim) {

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/first_few.h"
 #include "base/json.h"
@@ -78,6 +80,7 @@ class Rollout {
                       name()));
       return {};
     }
+    if (rollout_.claims == Claims::kStop) TRY(check_claims(now->json));
     const auto patched = ask([this] {
       return objects_.patch(cluster::kDaemonSet, rollout_.daemon_set,
                             {.type = cluster::PatchType::kStrategic, .json = rollout_.patch},
@@ -117,6 +120,18 @@ class Rollout {
              const auto pod = cluster::parse_pod(item.json);
              return !pod || !pod->container_ids.empty();
            });
+  }
+
+  // Before anything is changed: the agents have claims undone, and without them Pods do not end.
+  Result<void> check_claims(const std::string& daemon_set) {
+    ASSIGN_OR_RETURN(const auto set, cluster::parse_daemon_set(daemon_set));
+    ASSIGN_OR_RETURN(const auto pods, pods_of(set));
+    std::set<std::string> nodes;
+    for (const auto& item : pods.items) {
+      ASSIGN_OR_RETURN(auto pod, cluster::parse_pod(item.json));
+      nodes.insert(std::move(pod.node));
+    }
+    return check_claims_of(objects_, nodes, call());
   }
 
   Result<cluster::ObjectList> pods_of(const cluster::DaemonSet& set) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 
+#include "agent/cleanup/claims_in_the_way.h"
 #include "agent/cleanup/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,6 +19,8 @@ struct DaemonSetRollout {
   cluster::ObjectKey daemon_set;
   std::string patch;  // strategic merge patch
   std::chrono::nanoseconds timeout;
+  // kStop: where claims are in use on the nodes, nothing is changed, and the error names them.
+  Claims claims = Claims::kStop;
 };
 
 // Logs changes of the progress. A DaemonSet that does not exist, that Helm did not install, or of

@@ -74,7 +74,7 @@ class DaemonSetRolloutTest : public testing::Test {
   Result<void> roll_out(std::vector<std::function<void()>> steps = {}, std::size_t waits = 1000) {
     std::size_t waited = 0;
     return agent::roll_out(
-        objects_, {kKey, R"({"spec": {"patched": true}})", seconds(120)},
+        objects_, {kKey, R"({"spec": {"patched": true}})", seconds(120), claims_},
         [&](milliseconds time) {
           clock_.advance(time);
           if (waited < steps.size()) steps[waited]();
@@ -83,6 +83,7 @@ class DaemonSetRolloutTest : public testing::Test {
         clock_, log_.log());
   }
 
+  Claims claims_ = Claims::kStop;
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
@@ -164,6 +165,27 @@ TEST_F(DaemonSetRolloutTest, PodsThatCannotBeListedMayHaveRun) {
   put_new_set(2);
   objects_.refuse("list", cluster::kPod, {Code::kPermission, "forbidden"});
   EXPECT_FALSE(roll_out({}, 1));
+  EXPECT_FALSE(json::parse(objects_.text(cluster::kDaemonSet, kKey))["spec"].contains("patched"))
+      << "nor is it known which claims are in use";
+  claims_ = Claims::kGoOn;
+  EXPECT_FALSE(roll_out({}, 1));
+  EXPECT_TRUE(json::parse(objects_.text(cluster::kDaemonSet, kKey))["spec"]["patched"]);
+}
+
+// Their Pods end only while agents run.
+TEST_F(DaemonSetRolloutTest, WhileClaimsAreInUseNothingIsChangedUnlessItIsForced) {
+  put_pod("agent", "n1", "2", true);
+  objects_.put(cluster::kResourceClaim, R"({
+      "metadata": {"namespace": "team", "name": "half", "uid": "u"},
+      "status": {"reservedFor": [{"resource": "pods", "name": "train", "uid": "p"}],
+                 "allocation": {"devices": {"results": [{"request": "gpu", "pool": "gpu-n1",
+                     "driver": "gpu.nvidia.com", "device": "gpu-0"}]}}}})");
+  const auto refused = roll_out();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("team/half on n1 (of train)"));
+  EXPECT_FALSE(json::parse(objects_.text(cluster::kDaemonSet, kKey))["spec"].contains("patched"));
+  claims_ = Claims::kGoOn;
+  EXPECT_FALSE(roll_out({}, 1)) << "told to stop";
   EXPECT_TRUE(json::parse(objects_.text(cluster::kDaemonSet, kKey))["spec"]["patched"]);
 }
 

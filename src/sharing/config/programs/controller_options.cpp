@@ -210,6 +210,7 @@ Result<CleanupOptions> load_cleanup_options(const Sources& sources) {
                          .timeout = timeout(reader),
                          .state_dir = reader.get<std::string>("state-dir"),
                          .release = reader.get<std::string>("release"),
+                         .force = reader.get<bool>("force"),
                          .api_server = reader.api_server(),
                          .log_level = reader.log_level()};
   if (options.mode == CleanupOptions::Mode::kRollOut) {

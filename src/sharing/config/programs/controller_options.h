@@ -68,6 +68,7 @@ struct CleanupOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(120);  // kClear, kRollOut
   std::string state_dir = "/var/lib/tranche";
   std::string release;  // the release whose node is cleared; "": any
+  bool force = false;   // also where claims are prepared, whose Pods then cannot end
   ApiServer api_server;
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const CleanupOptions&) const = default;
