@@ -1,6 +1,7 @@
 """Helm for the tests, and its rendered objects with queries."""
 
 import functools
+import json
 import os
 import pathlib
 import shutil
@@ -73,7 +74,14 @@ class Rendered:
         return container
 
     def arbiter(self) -> dict | None:
-        """The one container of the arbiter's Pod."""
+        """The one container of the arbiter's Pod, where it runs on each GPU node."""
+        return None if self.keeps_arbiter() else self._arbiter()
+
+    def keeps_arbiter(self) -> bool:
+        """Whether it runs for earlier claims alone, on nodes with a mode."""
+        return self._arbiter() is not None and "tranche.dev/mode" in json.dumps(self.pod("arbiter").get("affinity"))
+
+    def _arbiter(self) -> dict | None:
         if "arbiter" not in map(component_of, self.of("DaemonSet")):
             return None
         assert "initContainers" not in self.pod("arbiter")

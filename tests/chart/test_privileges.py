@@ -29,7 +29,7 @@ def features(ns):
     } | {f"{ns} get pods"}
 
 
-GPU_NODE = READS_NODE | {
+GPU_NODE = READS_NODE | REPORTS | {
     *(f"cluster {verb} gpunodes.tranche.dev" for verb in ("get", "create", "patch", "delete")),
     "cluster patch gpunodes/status.tranche.dev",
 }
@@ -258,8 +258,9 @@ def test_rules_of_the_cleanup(helm):
     assert rendered.rules("gpu-tranche-cleanup") == {
         *(f"tranche {verb} daemonsets.apps/gpu-tranche" for verb in ("get", "patch")),
         *(f"tranche {verb} pods" for verb in ("get", "list")),
+        "cluster list resourceclaims.resource.k8s.io",
     }
-    for kind in ("Role", "RoleBinding", "ServiceAccount"):
+    for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ServiceAccount"):
         assert (
             rendered.one(kind, "gpu-tranche-cleanup")["metadata"]["annotations"]["helm.sh/hook"]
             == "pre-delete"
@@ -435,7 +436,6 @@ def test_by_the_folder_of_the_mps_daemons_the_arbiter_knows_their_pod(helm, mps,
         assert "/mps" in {mount["mountPath"] for mount in container["volumeMounts"]}
 
 
-CDI_ROOT = {"/var/run/cdi": "/var/run/cdi"}
 
 
 @pytest.mark.parametrize(
@@ -450,16 +450,10 @@ CDI_ROOT = {"/var/run/cdi": "/var/run/cdi"}
 def test_for_the_runtimes_hook_the_agent_writes_cdi_specifications(helm, values):
     with_hook = helm.template(values)
     without = helm.template({**values, "limits": {**values.get("limits", {}), "runtimeHook": False}})
-    # Each has only that one folder more.
-    assert with_hook.mounts(with_hook.agent()) == without.mounts(without.agent()) | CDI_ROOT
+    assert with_hook.mounts(with_hook.agent()) == without.mounts(without.agent())
     assert with_hook.agent()["securityContext"] == NONE
     assert with_hook.mounts(with_hook.arbiter()) == without.mounts(without.arbiter())
     assert with_hook.arbiter()["securityContext"] == NONE
-
-
-def test_without_limits_there_is_no_hook(helm):
-    rendered = helm.template({"limits": {"runtimeHook": True}})
-    assert "/var/run/cdi" not in rendered.mounts(rendered.agent())
 
 
 def test_the_arbiter_reads_gpus_as_the_agent_does(helm):
@@ -475,9 +469,13 @@ def test_the_arbiter_reads_gpus_as_the_agent_does(helm):
 
 
 STATE = {"/var/lib/tranche": "/var/lib/tranche"}
+# The last three: for claims, also those of before claims were not served any more.
 PLUGIN = STATE | {
     "/var/lib/kubelet/device-plugins": "/var/lib/kubelet/device-plugins",
     "/var/lib/kubelet/pod-resources": "/var/lib/kubelet/pod-resources ro",
+    "/var/lib/kubelet/plugins_registry": "/var/lib/kubelet/plugins_registry",
+    "/var/lib/kubelet/plugins/gpu.nvidia.com": "/var/lib/kubelet/plugins/gpu.nvidia.com",
+    "/var/run/cdi": "/var/run/cdi",
 }
 FEATURES = "/etc/kubernetes/node-feature-discovery/features.d"
 # The arbiter's findings, read-only.
@@ -487,7 +485,7 @@ MOUNTS = {
     "limits-evict": PLUGIN | FINDINGS,
     "labels-file": PLUGIN | {FEATURES: FEATURES},
     "labels-only": STATE | {"/var/lib/kubelet/device-plugins": "(empty)"},
-    "cdi": PLUGIN | {"/var/run/cdi": "/var/run/cdi", "/driver-root": "/run/nvidia/driver ro"},
+    "cdi": PLUGIN | {"/driver-root": "/run/nvidia/driver ro"},
     "volume-mounts": PLUGIN | {"/var/run/nvidia-container-devices/all": "/dev/null"},
     "mig-manager": PLUGIN | {"/mig-parted-config": "ConfigMap layouts ro"},
     "mps": PLUGIN | {"/mps": "/run/nvidia/mps ro"},
@@ -540,7 +538,7 @@ def test_mig_monitor(helm, values, wanted):
 @pytest.mark.difference("chart-cdi-folder")
 def test_cdi_folders(helm, values, wanted):
     mounts = helm.template(values).mounts()
-    assert ("/var/run/cdi" in mounts) == wanted
+    assert mounts["/var/run/cdi"] == "/var/run/cdi"
     assert mounts.get("/driver-root") == ("/ ro" if wanted else None)
 
 

@@ -361,21 +361,21 @@ def parts(server) -> set[str]:
     agent = server.request("GET", f"{path}/gpu-tranche")["spec"]["template"]["spec"]
     (container,) = agent["containers"]
     found = {item["metadata"]["name"].removeprefix("gpu-tranche") for item in server.request("GET", path)["items"]}
-    found |= {volume["name"] for volume in agent["volumes"] if volume["name"] in ("cdi-root", "mps-root")}
+    found |= {volume["name"] for volume in agent["volumes"] if volume["name"] in ("driver-root", "mps-root")}
     return found | set(container["securityContext"]["capabilities"].get("add", [])) - {""}
 
 
 def test_what_a_config_map_of_the_users_needs_is_there(releases, server, users_map):
     plain = {"config": {"name": users_map}, "cleanup": {"enabled": False}}
     said = releases.put(plain, namespace="tranche")
-    every = {"", "-arbiter", "-mps-control-daemon", "cdi-root", "mps-root", "SYS_ADMIN"}
+    every = {"", "-arbiter", "-mps-control-daemon", "driver-root", "mps-root", "SYS_ADMIN"}
     assert parts(server) == every
     assert "Helm has looked into it: parts for MIG, CDI, limits, MPS are there" in said
     # Explicit values apply, and nothing is made from what cannot be read.
     releases.put({**plain, "mps": {"enabled": False}, "mig": {"monitor": False}}, namespace="tranche")
-    assert parts(server) == {"", "-arbiter", "cdi-root"}
+    assert parts(server) == {"", "-arbiter", "driver-root"}
     releases.put({**plain, "config": {"name": "not-there-yet"}}, namespace="tranche")
-    assert parts(server) == {""}
+    assert parts(server) == {"", "-arbiter"}, "for earlier claims alone"
 
 
 def test_what_a_policy_names_is_there_too(releases, server):

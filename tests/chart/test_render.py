@@ -98,6 +98,54 @@ def test_the_arbiter_is_there_when_something_may_be_limited(helm, values, limite
     assert rendered.env().get("TRANCHE_LIMIT_LIBRARY") == (None if limited else "none")
 
 
+LABELLED = {"key": "tranche.dev/mode", "operator": "Exists"}
+
+
+@pytest.mark.parametrize("affinity", [None, {}, {"podAffinity": {}}])
+def test_where_nothing_is_limited_an_arbiter_stays_for_earlier_claims(helm, affinity):
+    values = {} if affinity is None else {"affinity": affinity}
+    rendered = helm.template(values)
+    assert rendered.keeps_arbiter()
+    found = rendered.pod("arbiter")["affinity"]
+    required = found["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert all(LABELLED in term["matchExpressions"] for term in required)
+    # Each of the agents' nodes that has the label, and no other.
+    agents = rendered.pod().get("affinity", {})
+    terms = agents.get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {})
+    others = [[e for e in term["matchExpressions"] if e != LABELLED] for term in required]
+    assert others == [term["matchExpressions"] for term in terms.get("nodeSelectorTerms", [{"matchExpressions": []}])]
+    assert ("podAffinity" in found) == ("podAffinity" in agents)
+
+
+@pytest.mark.parametrize("values", [{"limits": {"enabled": False}}, {"dra": {"enabled": True}}, {"config": {"map": {"default": LIMITS}}}])
+def test_who_says_what_is_limited_has_that(helm, values):
+    assert not helm.template(values).keeps_arbiter()
+
+
+def test_before_kubernetes_had_claims_no_arbiter_stays(helm):
+    assert not helm.template({}, "--kube-version", "1.33.0").keeps_arbiter()
+
+
+CLAIMS = {
+    "/var/lib/kubelet/plugins_registry",
+    "/var/lib/kubelet/plugins/gpu.nvidia.com",
+    "/var/run/cdi",
+}
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_earlier_claims_end_whether_claims_are_served_or_not(helm, served):
+    """`helm rollback` applies an old manifest, and looks for nothing in the cluster."""
+    rendered = helm.template({"dra": {"enabled": served}})
+    assert set(rendered.mounts()) >= CLAIMS
+    environment = rendered.env()
+    assert environment.get("TRANCHE_DRA") == ("true" if served else None)
+    assert environment["TRANCHE_DRA_DRIVER_NAME"] == "gpu.nvidia.com"
+    assert environment["POD_UID"] == "metadata.uid"
+    kinds = {v["name"]: v["hostPath"]["type"] for v in rendered.pod()["volumes"] if "hostPath" in v}
+    assert kinds["plugins-registry"] == kinds["dra-plugin"] == kinds["cdi-root"] == "DirectoryOrCreate"
+
+
 ENTRY = TIME_SLICING + """\
 tranche:
   limits:
@@ -416,6 +464,10 @@ def test_every_setting_reaches_the_agent(helm):
         "NODE_NAME": "spec.nodeName",
         "NAMESPACE": "metadata.namespace",
         "POD_NAME": "metadata.name",
+        "POD_UID": "metadata.uid",
+        "TRANCHE_DRA_DRIVER_NAME": "gpu.nvidia.com",
+        "KUBELET_PLUGINS_DIRECTORY_PATH": "/var/lib/kubelet/plugins",
+        "KUBELET_REGISTRAR_DIRECTORY_PATH": "/var/lib/kubelet/plugins_registry",
     }
     assert helm.template(values).env() == wanted
 
@@ -619,7 +671,8 @@ def test_cleanup_changes_the_container_that_there_is(helm, probes):
     job = rendered.one("Job", "gpu-tranche-cleanup")
     (container,) = job["spec"]["template"]["spec"]["containers"]
     assert container["command"] == ["tranche", "cleanup"]
-    daemonset, patch, timeout = container["args"]
+    daemonset, patch, force, timeout = container["args"]
+    assert force == "--force=false"
     assert (daemonset, timeout) == ("--daemonset=tranche/gpu-tranche", "--timeout=30s")
     assert job["spec"]["activeDeadlineSeconds"] > 30
     change = json.loads(patch.removeprefix("--patch="))["spec"]
@@ -633,6 +686,17 @@ def test_cleanup_changes_the_container_that_there_is(helm, probes):
     # starting.
     assert change["template"]["spec"]["runtimeClassName"] is None
     assert changed["env"] == [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]
+
+
+def test_an_uninstall_asks_for_claims_unless_it_is_forced(helm):
+    rule = "cluster list resourceclaims.resource.k8s.io"
+    assert rule in helm.template().rules("gpu-tranche-cleanup")
+    assert rule not in helm.template({}, "--kube-version", "1.33.0").rules("gpu-tranche-cleanup")
+    forced = helm.template({"cleanup": {"force": True}})
+    assert rule not in forced.rules("gpu-tranche-cleanup")
+    (container,) = forced.one("Job", "gpu-tranche-cleanup")["spec"]["template"]["spec"]["containers"]
+    assert "--force=true" in container["args"]
+    assert '["tranche","cleanup","--stay","--force"]' in container["args"][1]
 
 
 def test_an_image_that_cannot_be_pulled_ends_the_uninstall_soon(helm):

@@ -45,7 +45,7 @@ seccompProfile:
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
-{{- if $s.dra }}
+{{- if $v.devicePlugin.enabled }}
 - name: POD_UID
   valueFrom: {fieldRef: {fieldPath: metadata.uid}}
 {{- end }}
@@ -132,11 +132,14 @@ seccompProfile:
 {{- end }}
 {{- if $s.dra }}
 {{- $env = append $env (list "TRANCHE_DRA" true) }}
-{{- $env = append $env (list "TRANCHE_DRA_DRIVER_NAME" $v.dra.driverName) }}
 {{- $env = append $env (list "TRANCHE_DRA_EVICT_AFTER" $v.dra.evictAfter) }}
 {{- if $s.dynamicMig }}
 {{- $env = append $env (list "TRANCHE_DRA_DYNAMIC_MIG" true) }}
 {{- end }}
+{{- end }}
+{{- if $v.devicePlugin.enabled }}
+{{- /* Without claims too: those of before dra.enabled was set to false end by this agent. */}}
+{{- $env = append $env (list "TRANCHE_DRA_DRIVER_NAME" $v.dra.driverName) }}
 {{- $env = append $env (list "KUBELET_PLUGINS_DIRECTORY_PATH" (printf "%s/plugins" $v.kubeletRoot)) }}
 {{- $env = append $env (list "KUBELET_REGISTRAR_DIRECTORY_PATH" (printf "%s/plugins_registry" $v.kubeletRoot)) }}
 {{- end }}
@@ -163,10 +166,11 @@ has one path in both, because containers with limits mount from it. */}}
 {{- else -}}
 {{- $folders = append $folders (dict "name" "device-plugins" "path" "/var/lib/kubelet/device-plugins") -}}
 {{- end -}}
-{{- if $s.dra -}}
-{{- /* Kubelet is told the sockets' paths, so they are the host's. */ -}}
+{{- if $v.devicePlugin.enabled -}}
+{{- /* Also without claims: `helm rollback` applies an old manifest, and those that are prepared have to end
+(docs/decisions/0057-claims-end.md). Kubelet is told the sockets' paths, so they are the host's. */ -}}
 {{- $folders = concat $folders (list
-      (dict "name" "plugins-registry" "host" (printf "%s/plugins_registry" $v.kubeletRoot) "path" (printf "%s/plugins_registry" $v.kubeletRoot) "type" "Directory")
+      (dict "name" "plugins-registry" "host" (printf "%s/plugins_registry" $v.kubeletRoot) "path" (printf "%s/plugins_registry" $v.kubeletRoot) "type" "DirectoryOrCreate")
       (dict "name" "dra-plugin" "host" (printf "%s/plugins/%s" $v.kubeletRoot $v.dra.driverName) "path" (printf "%s/plugins/%s" $v.kubeletRoot $v.dra.driverName) "type" "DirectoryOrCreate")) -}}
 {{- end -}}
 {{- if $s.findings -}}
@@ -175,7 +179,7 @@ has one path in both, because containers with limits mount from it. */}}
 {{- if eq $s.labelOutput "file" -}}
 {{- $folders = append $folders (dict "name" "features" "host" "/etc/kubernetes/node-feature-discovery/features.d" "path" "/etc/kubernetes/node-feature-discovery/features.d" "type" "DirectoryOrCreate") -}}
 {{- end -}}
-{{- if or $s.cdi $s.runtimeHook -}}
+{{- if or $s.cdi $s.runtimeHook $v.devicePlugin.enabled -}}
 {{- $folders = append $folders (dict "name" "cdi-root" "host" "/var/run/cdi" "path" "/var/run/cdi" "type" "DirectoryOrCreate") -}}
 {{- end -}}
 {{- if or $s.cdi $v.nvidiaDriverRoot -}}

@@ -29,6 +29,23 @@ seccompProfile:
 {{- include "tranche.part" (list . "arbiter") }}
 {{- end }}
 
+{{/* Where it runs for earlier claims alone (keepsArbiter): on nodes that somebody labelled tranche.dev/mode, whatever
+the value: their containers get no memory without it. Terms are alternatives, so each gets the condition. */}}
+{{- define "tranche.arbiterAffinity" -}}
+{{- $affinity := deepCopy ((index . 0).Values.affinity | default dict) -}}
+{{- if (index . 1).keepsArbiter -}}
+{{- $labelled := dict "key" "tranche.dev/mode" "operator" "Exists" -}}
+{{- $terms := list -}}
+{{- range dig "nodeAffinity" "requiredDuringSchedulingIgnoredDuringExecution" "nodeSelectorTerms" (list dict) $affinity -}}
+{{- $terms = append $terms (set . "matchExpressions" (append (.matchExpressions | default list) $labelled)) -}}
+{{- end -}}
+{{- $node := $affinity.nodeAffinity | default dict -}}
+{{- $_ := set $node "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms) -}}
+{{- $_ := set $affinity "nodeAffinity" $node -}}
+{{- end -}}
+{{- $affinity | toJson -}}
+{{- end }}
+
 {{- define "tranche.arbiterEnv" -}}
 {{- $v := (index . 0).Values -}}
 {{- $s := index . 1 -}}

@@ -16,6 +16,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   migPools       the ConfigMap with pools of nodes that get a layout; "": there are none
   controller     the controller runs
   limits         containers may be limited here: the arbiter runs
+  keepsArbiter   it runs for earlier claims alone, on nodes with a label tranche.dev/mode
   findings       what the arbiter finds becomes Events
   evict          and the controller evicts where the configuration says so
   kernelLimits   and has the driver limit their control groups
@@ -69,6 +70,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "volumeMounts" $needs.volumeMounts
       "cdi" (or $needs.cdi $dra)
       "limits" $limits
+      "keepsArbiter" (and $v.devicePlugin.enabled (not $limits) (kindIs "invalid" $v.limits.enabled) (semverCompare ">=1.34.0-0" .Capabilities.KubeVersion.Version))
       "kernelLimits" (and $limits $needs.kernelLimits)
       "runtimeHook" (and $limits $needs.runtimeHook)
       "findings" $findings
