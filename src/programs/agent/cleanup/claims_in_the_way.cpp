@@ -21,13 +21,12 @@ constexpr std::string_view kRecordSuffix = ".json";
 
 Result<void> refuse(const std::vector<std::string>& lines) {
   if (lines.empty()) return {};
-  return fail(
-      Code::kFailedPrecondition,
-      fmt::format("claims are in use, so nothing is changed: without an agent their Pods "
-                  "would stay Terminating: {}",
-                  first_few(lines, kClaimsNamed)),
-      "delete these Pods and run it again; or go on all the same with --force (helm upgrade "
-      "--reuse-values --set cleanup.force=true, then helm uninstall)");
+  return fail(Code::kFailedPrecondition,
+              fmt::format("claims are in use, so nothing is changed: without an agent their Pods "
+                          "would stay Terminating: {}",
+                          first_few(lines, kClaimsNamed)),
+              "delete these Pods and run it again; or go on all the same with --force (the chart's "
+              "cleanup.force=true, by helm rollback RELEASE REVISION and helm upgrade)");
 }
 
 // The node whose agent publishes the device; nullptr: none of them.

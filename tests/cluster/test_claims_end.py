@@ -1,0 +1,57 @@
+"""Claims end whatever the operator does while they run: DRA turned off, an uninstall refused and forced, on a real
+Kubernetes."""
+
+import json
+
+import pytest
+from claims import VALUES, InMode, claiming, share, template, wait_clean, wait_devices
+from limited import can_hold
+from pods import Applied, wait_offer
+from release import CHART, Release
+
+HALF = template("half", share("22722Mi", 50))
+
+
+@pytest.fixture(scope="module")
+def lab(labs):
+    return labs.get(["l20"], runtime="cdi")
+
+
+def upgrade(release: Release, *values: str) -> None:
+    options = [word for value in values for word in ("--set", value)]
+    release.helm("upgrade", release.name, str(CHART), "--reuse-values", "--wait", "--timeout", "180s", *options)
+
+
+def drained(lab) -> dict:
+    """The node's condition TrancheClaimsDrained; {} without it."""
+    conditions = lab.get("node", "l20")["status"]["conditions"]
+    return next((one for one in conditions if one["type"] == "TrancheClaimsDrained"), {})
+
+
+def test_claims_run_and_end_after_dra_is_turned_off(lab):
+    with InMode(lab, "l20"), Applied(lab, HALF):
+        with Release(lab, *VALUES) as release:
+            wait_devices(lab, "l20", "gpu-0")
+            with Applied(lab, claiming("first", "half"), claiming("second", "half")):
+                for name in ("first", "second"):
+                    lab.wait_pod(name)
+                upgrade(release, "dra.enabled=false")
+                lab.wait(lambda: drained(lab).get("status") == "False", "it is told")
+                assert "claims are prepared on this node" in drained(lab)["message"]
+                wait_offer(lab, "l20", 0)
+                for name in ("first", "second"):
+                    assert can_hold(lab, name, "20Gi"), "a new process of the container gets memory"
+                    assert not can_hold(lab, name, "24Gi")
+                with pytest.raises(AssertionError, match="claims are in use"):
+                    release.helm("uninstall", release.name, "--timeout", "180s")
+                assert release.agents(), "nothing was changed"
+                lab.kubectl("delete", "pod", "first", "--wait", "--timeout=240s", timeout=250)
+                assert can_hold(lab, "second", "20Gi")
+                # Who insists uninstalls. Helm upgrades no release whose uninstall has failed.
+                revision = json.loads(release.helm("history", release.name, "-o", "json"))[-1]["revision"]
+                release.helm("rollback", release.name, str(revision), "--wait", "--timeout", "180s")
+                upgrade(release, "cleanup.force=true")
+                release.uninstall()
+                with Release(lab, *VALUES):
+                    lab.kubectl("delete", "pod", "second", "--wait", "--timeout=240s", timeout=250)
+                    wait_clean(lab, "l20")
