@@ -90,6 +90,7 @@ ConditionReport health_condition(const UnhealthyDevices& devices, std::size_t gp
   report.reason = cluster::reason::kGpuUnhealthy;
   report.message = describe(listed);
   if (!are_all_lost(devices, gpus)) return report;
+  report.reason = cluster::reason::kNoGpuAnswers;
   report.message = fmt::format(
       "the driver answers for none of this node's GPUs; it may not be loaded (lsmod | grep nvidia, "
       "nvidia-smi): {}",

@@ -62,6 +62,7 @@ TEST(GpuHealth, ADriverThatIsGoneIsToldAsThat) {
   }
   const auto devices = unhealthy_devices(machine, health);
   const auto gone = health_condition(devices, 12);
+  EXPECT_EQ(gone.reason, "NoGpuAnswers");
   EXPECT_THAT(gone.message, HasSubstr("lsmod | grep nvidia"));
   EXPECT_THAT(gone.message, HasSubstr("GPU 0 (" + gpu_uuid(0) + "), GPU 1 (" + gpu_uuid(1)));
   EXPECT_THAT(gone.message, HasSubstr("GPU 7 (" + gpu_uuid(7) + "): the GPU is lost: Driver"));
