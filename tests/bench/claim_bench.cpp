@@ -58,7 +58,7 @@ void prepare_a_share(benchmark::State& state) {
   Book book(clock);
   book.open(true);
   ClaimPreparer preparer(
-      {.objects = objects,
+      {.objects = &objects,
        .kubelet = kubelet,
        .store = store,
        .book = book,

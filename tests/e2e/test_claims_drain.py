@@ -75,13 +75,14 @@ def test_no_new_claim_is_prepared_there(prepared, server):  # noqa: F811
 
 
 def published(server, claims: Claims, driver: str) -> dict:  # noqa: F811
-    """The node's devices under that name of the driver, each with its pool."""
+    """The node's devices under that name of the driver, each with its pool, without those for adminAccess."""
     slices = server.request("GET", f"{API}/resourceslices")["items"]
     return {
         device["name"]: one["spec"]["pool"]["name"]
         for one in slices
         if (one["spec"].get("nodeName"), one["spec"]["driver"]) == (claims.name, driver)
         for device in one["spec"].get("devices", [])
+        if not device["name"].endswith("-admin")
     }
 
 

@@ -220,7 +220,7 @@ TEST_F(CutPoolTest, AnIllGpuIsIllInItsPlaces) {
   const auto pool = make_claim_pool(state_, {.prepared = {cut(1)}});
   for (const auto& device : pool.instances.at(0)) EXPECT_THAT(device.taints, SizeIs(1));
   EXPECT_THAT(pool.instances.at(1).at(0).taints, IsEmpty());
-  const auto told = health_of(state_, {cut(1)}, "pool");
+  const auto told = health_of(state_, {cut(1)}, "gpu-n1");
   ASSERT_THAT(told, SizeIs(5));  // each GPU for claims and for adminAccess
   EXPECT_EQ(told[3].device, "gpu-1-admin");
   EXPECT_EQ(told[3].reason, "XID 79");

@@ -12,8 +12,6 @@
 namespace tranche::agent {
 namespace {
 
-// Kubelet's deadline for a call is 45 s.
-constexpr std::chrono::seconds kLongestGet{20};
 // Kubelet knows the Pod already.
 constexpr std::chrono::seconds kLongestPodWait{2};
 

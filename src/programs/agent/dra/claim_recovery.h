@@ -24,6 +24,9 @@
 
 namespace tranche::agent {
 
+// Longest wait for an object that an answer to kubelet needs, whose deadline is 45 s.
+inline constexpr std::chrono::seconds kLongestGet{20};
+
 // The claim's object. kFailedPrecondition: another claim has this name now.
 Result<cluster::ResourceClaim> get_claim(cluster::Objects& objects, const dra::ClaimName& name);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/fake_clock.h"
+#include "support/fake_pod_resources.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
@@ -41,10 +42,13 @@ class DrainServersTest : public testing::Test {
   Book book_{clock_};
   ClaimStore store_{dir_.path() / "claims", log_.log()};
   std::shared_ptr<const ClaimNode> node_ = std::make_shared<const ClaimNode>();
+  test::FakePodResources kubelet_;
   ClaimPreparer preparer_{{.objects = nullptr,
+                           .kubelet = kubelet_,
                            .store = store_,
                            .book = book_,
                            .node = [this] { return node_; },
+                           .listed = {},
                            .make = {.add_tenant = {},
                                     .remove_tenant = {},
                                     .instances = nullptr,
