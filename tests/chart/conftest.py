@@ -3,9 +3,8 @@
 import sys
 
 import pytest
-from api_server import running_server
+from chart_server import chart_server
 from helm import ROOT, Helm, find_helm
-from node_features import NODE_FEATURES
 
 sys.path.insert(0, str(ROOT / "deploy/image"))
 
@@ -22,11 +21,5 @@ def helm(tmp_path):
 def server(tmp_path_factory):
     """A real API server with the namespaces that the tests install into, or a skip with the
     reason."""
-    with running_server(tmp_path_factory.mktemp("server")) as server:
-        for name in ("tranche", "gpu-operator"):
-            server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        server.apply(NODE_FEATURES)
-        server.wait(
-            lambda: server.request("GET", "/apis/nfd.k8s-sigs.io/v1alpha1"), "NodeFeatures are served"
-        )
+    with chart_server(tmp_path_factory.mktemp("server")) as server:
         yield server

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from api_server import Refused
+from chart_server import chart_server
 from helm import CHART
 
 NAMESPACE = "gpu-operator"
@@ -38,6 +39,13 @@ class Releases:
         return self.run(
             "upgrade", "--install", "gpu", str(CHART), "--values", str(file), check=check, **options
         )
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Of its own: Helm takes over nothing that other tests have left."""
+    with chart_server(tmp_path_factory.mktemp("server")) as server:
+        yield server
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import uuid
 
 import pytest
 
@@ -18,7 +19,7 @@ PATIENCE = 90
 def prepared(server, node, library):  # noqa: F811
     """A node with a prepared claim for a quarter of its only GPU, after the agent's end."""
     here = node("l20")
-    claims = Claims(server, here, f"drained-{here.dir.name.lower().replace('_', '-')}")
+    claims = Claims(server, here, f"drained-{uuid.uuid4().hex[:8]}")
     agent = claims.agent(f"--limit-library={library}", config=json.dumps({"version": "v1"}))
     claims.wait_taints()
     claim = claims.allocate(f"{claims.name}-quarter", "10Gi", 25)
