@@ -1,5 +1,5 @@
-"""Claims end whatever the operator does while they run: DRA turned off, an uninstall refused and forced, on a real
-Kubernetes."""
+"""Claims end whatever the operator does while they run, on a real Kubernetes: DRA turned off, an uninstall refused and
+forced, another name of the driver, a rollback to before claims."""
 
 import json
 
@@ -55,3 +55,33 @@ def test_claims_run_and_end_after_dra_is_turned_off(lab):
                 with Release(lab, *VALUES):
                     lab.kubectl("delete", "pod", "second", "--wait", "--timeout=240s", timeout=250)
                     wait_clean(lab, "l20")
+
+
+def pools(lab, driver: str) -> list[tuple]:
+    """The pool of each slice of that name, and its devices."""
+    found = [one["spec"] for one in lab.get("resourceslices")["items"] if one["spec"]["driver"] == driver]
+    return [(one["pool"]["name"], [device["name"] for device in one.get("devices", [])]) for one in found]
+
+
+def test_claims_of_a_former_name_and_a_rollback_to_before_claims(lab):
+    other = "gpu.example.com"
+    end = ("--wait", "--timeout=240s")
+    with InMode(lab, "l20"), Applied(lab, HALF), Release(lab, "nvidiaDriverRoot=/") as release:
+        wait_offer(lab, "l20", 1)
+        upgrade(release, "dra.enabled=true")
+        wait_devices(lab, "l20", "gpu-0")
+        with Applied(lab, claiming("first", "half"), claiming("second", "half")):
+            for name in ("first", "second"):
+                lab.wait_pod(name)
+            upgrade(release, f"dra.driverName={other}")
+            lab.wait(lambda: drained(lab).get("status") == "False", "it is told")
+            lab.wait(lambda: pools(lab, other) == [(f"gpu-l20/{other}", [])], lambda: str(pools(lab, other)))
+            assert can_hold(lab, "first", "20Gi")
+            lab.kubectl("delete", "pod", "first", *end, timeout=250)
+            release.helm("rollback", release.name, "1", "--wait", "--timeout", "180s")
+            lab.wait(lambda: "this agent takes none" in drained(lab).get("message", ""), lambda: str(drained(lab)))
+            wait_offer(lab, "l20", 0)
+            assert can_hold(lab, "second", "20Gi") and not can_hold(lab, "second", "24Gi")
+            lab.kubectl("delete", "pod", "second", *end, timeout=250)
+        wait_clean(lab, "l20")
+        wait_offer(lab, "l20", 1)
