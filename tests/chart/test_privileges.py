@@ -469,14 +469,20 @@ def test_the_arbiter_reads_gpus_as_the_agent_does(helm):
 
 
 STATE = {"/var/lib/tranche": "/var/lib/tranche"}
-# The last three: for claims, also those of before claims were not served any more.
-PLUGIN = STATE | {
-    "/var/lib/kubelet/device-plugins": "/var/lib/kubelet/device-plugins",
-    "/var/lib/kubelet/pod-resources": "/var/lib/kubelet/pod-resources ro",
+# For claims, also those of before claims were not served any more.
+CLAIMS = {
     "/var/lib/kubelet/plugins_registry": "/var/lib/kubelet/plugins_registry",
     "/var/lib/kubelet/plugins/gpu.nvidia.com": "/var/lib/kubelet/plugins/gpu.nvidia.com",
     "/var/run/cdi": "/var/run/cdi",
 }
+PLUGIN = (
+    STATE
+    | CLAIMS
+    | {
+        "/var/lib/kubelet/device-plugins": "/var/lib/kubelet/device-plugins",
+        "/var/lib/kubelet/pod-resources": "/var/lib/kubelet/pod-resources ro",
+    }
+)
 FEATURES = "/etc/kubernetes/node-feature-discovery/features.d"
 # The arbiter's findings, read-only.
 FINDINGS = {"/run/tranche-arbiter": "/run/tranche-arbiter ro"}
@@ -484,7 +490,7 @@ MOUNTS = {
     "limits": PLUGIN | FINDINGS,
     "limits-evict": PLUGIN | FINDINGS,
     "labels-file": PLUGIN | {FEATURES: FEATURES},
-    "labels-only": STATE | {"/var/lib/kubelet/device-plugins": "(empty)"},
+    "labels-only": STATE | CLAIMS | {"/var/lib/kubelet/device-plugins": "(empty)"},
     "cdi": PLUGIN | {"/driver-root": "/run/nvidia/driver ro"},
     "volume-mounts": PLUGIN | {"/var/run/nvidia-container-devices/all": "/dev/null"},
     "mig-manager": PLUGIN | {"/mig-parted-config": "ConfigMap layouts ro"},

@@ -133,13 +133,21 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize("served", [True, False])
-def test_earlier_claims_end_whether_claims_are_served_or_not(helm, served):
+@pytest.mark.parametrize(
+    ("values", "served"),
+    [
+        ({"dra": {"enabled": True}}, "true"),
+        ({"dra": {"enabled": False}}, None),
+        ({"devicePlugin": {"enabled": False}, "gfd": LABELS}, None),
+    ],
+)
+def test_earlier_claims_end_whether_claims_are_served_or_not(helm, values, served):
     """`helm rollback` applies an old manifest, and looks for nothing in the cluster."""
-    rendered = helm.template({"dra": {"enabled": served}})
+    rendered = helm.template(values)
+    assert rendered.arbiter() or rendered.keeps_arbiter()
     assert set(rendered.mounts()) >= CLAIMS
     environment = rendered.env()
-    assert environment.get("TRANCHE_DRA") == ("true" if served else None)
+    assert environment.get("TRANCHE_DRA") == served
     assert environment["TRANCHE_DRA_DRIVER_NAME"] == "gpu.nvidia.com"
     assert environment["POD_UID"] == "metadata.uid"
     kinds = {v["name"]: v["hostPath"]["type"] for v in rendered.pod()["volumes"] if "hostPath" in v}

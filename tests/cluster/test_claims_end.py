@@ -1,5 +1,5 @@
 """Claims end whatever the operator does while they run, on a real Kubernetes: DRA turned off, an uninstall refused and
-forced, another name of the driver, a rollback to before claims."""
+forced, another name of the driver, an agent that only labels, a rollback to before claims."""
 
 import json
 
@@ -63,7 +63,7 @@ def pools(lab, driver: str) -> list[tuple]:
     return [(one["pool"]["name"], [device["name"] for device in one.get("devices", [])]) for one in found]
 
 
-def test_claims_of_a_former_name_and_a_rollback_to_before_claims(lab):
+def test_claims_of_a_former_name_with_labels_alone_and_after_a_rollback(lab):
     other = "gpu.example.com"
     end = ("--wait", "--timeout=240s")
     with InMode(lab, "l20"), Applied(lab, HALF), Release(lab, "nvidiaDriverRoot=/") as release:
@@ -77,6 +77,9 @@ def test_claims_of_a_former_name_and_a_rollback_to_before_claims(lab):
             lab.wait(lambda: drained(lab).get("status") == "False", "it is told")
             lab.wait(lambda: pools(lab, other) == [(f"gpu-l20/{other}", [])], lambda: str(pools(lab, other)))
             assert can_hold(lab, "first", "20Gi")
+            upgrade(release, "dra.enabled=false", "devicePlugin.enabled=false", "gfd.enabled=true")
+            lab.wait(lambda: "this agent takes none" in drained(lab).get("message", ""), lambda: str(drained(lab)))
+            assert can_hold(lab, "first", "20Gi") and not can_hold(lab, "first", "24Gi")
             lab.kubectl("delete", "pod", "first", *end, timeout=250)
             release.helm("rollback", release.name, "1", "--wait", "--timeout", "180s")
             lab.wait(lambda: "this agent takes none" in drained(lab).get("message", ""), lambda: str(drained(lab)))

@@ -45,6 +45,20 @@ TEST(NvmlMig, InstancesInSlotOrderWithTheDriversNames) {
   }
 }
 
+TEST(NvmlMig, MemorySlicesOfAnInstance) {
+  test::SimMachine sim(test::a100_machine(1, "    mig: {enabled: true, instances: [3g.20gb]}\n"));
+  Reader reader(Connection::make(sim.options()));
+  const auto placement = [&reader] { return reader.read()->gpus[0].mig_instances.at(0).placement; };
+  const auto known = placement();
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->size, 4);
+  EXPECT_EQ(known->start % 4, 0);
+  sim.fail("nvmlGpuInstanceGetInfo", kUnknown);
+  EXPECT_EQ(placement(), known) << "of the same instance, as it was read";
+  EXPECT_EQ(Reader(Connection::make(sim.options())).read()->gpus[0].mig_instances.at(0).placement,
+            std::nullopt);
+}
+
 TEST(NvmlMig, ComputeInstancesThatShareAGpuInstance) {
   test::SimMachine sim(test::a100_machine(
       1, "    mig: {enabled: true, instances: [{profile: 2g.10gb, compute: [1, 1]}]}\n"));

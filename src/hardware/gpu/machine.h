@@ -36,6 +36,8 @@ struct MigInstance {
   int compute_instance_id = 0;
   MigProfile profile;
   MigAttributes attributes;
+  // Its GPU instance's memory slices; nullopt: not reported, which needs privilege.
+  std::optional<Placement> placement;
   // A process that uses this instance needs /dev/nvidia-caps/nvidia-cap<N> of these minors N, from
   // /proc/driver/nvidia-caps/mig-minors; nullopt: the driver does not list them.
   std::optional<int> gpu_instance_cap;

@@ -72,7 +72,7 @@ class MigReading {
         .gpu_instance_cap = minors_.gpu_instance(gpu_.minor, static_cast<int>(gpu_instance)),
         .compute_instance_cap = minors_.compute_instance(gpu_.minor, static_cast<int>(gpu_instance),
                                                          static_cast<int>(compute_instance))};
-    instance.profile = profile_of(instance, mig, attributes);
+    describe(instance, mig, attributes);
     gpu_.mig_instances.push_back(std::move(instance));
     return true;
   }
@@ -87,19 +87,30 @@ class MigReading {
             .ofa_engines = static_cast<int>(attributes.ofa_engines)};
   }
 
-  gpu::MigProfile profile_of(const gpu::MigInstance& instance, Device mig,
-                             const DeviceAttributes& attributes) {
+  // Adds the profile and the placement.
+  void describe(gpu::MigInstance& instance, Device mig, const DeviceAttributes& attributes) {
     const int gpu_slices = static_cast<int>(attributes.gpu_instance_slices);
     const int compute_slices = static_cast<int>(attributes.compute_instance_slices);
-    if (const auto* old = unchanged(instance, gpu_slices, compute_slices)) return *old;
-    return {.name = name_of(instance, mig, gpu_slices, compute_slices),
-            .gpu_slices = gpu_slices,
-            .compute_slices = compute_slices};
+    const auto* old = unchanged(instance, gpu_slices, compute_slices);
+    const auto owner = gpu_instance(instance.gpu_instance_id);
+    if (owner) {
+      instance.placement = gpu::Placement{.start = static_cast<int>(owner->placement.start),
+                                          .size = static_cast<int>(owner->placement.size)};
+    } else if (old != nullptr) {
+      instance.placement = old->placement;
+    }
+    if (old != nullptr) {
+      instance.profile = old->profile;
+      return;
+    }
+    instance.profile = {.name = name_of(instance, mig, owner, gpu_slices, compute_slices),
+                        .gpu_slices = gpu_slices,
+                        .compute_slices = compute_slices};
   }
 
   // The UUID alone does not identify an instance: another one with the same ids may get it later.
-  const gpu::MigProfile* unchanged(const gpu::MigInstance& instance, int gpu_slices,
-                                   int compute_slices) const {
+  const gpu::MigInstance* unchanged(const gpu::MigInstance& instance, int gpu_slices,
+                                    int compute_slices) const {
     const auto old = std::ranges::find_if(known_, [&](const gpu::MigInstance& candidate) {
       return candidate.uuid == instance.uuid &&
              candidate.gpu_instance_id == instance.gpu_instance_id &&
@@ -108,12 +119,14 @@ class MigReading {
              candidate.profile.gpu_slices == gpu_slices &&
              candidate.profile.compute_slices == compute_slices;
     });
-    return old == known_.end() ? nullptr : &old->profile;
+    return old == known_.end() ? nullptr : &*old;
   }
 
-  std::string name_of(const gpu::MigInstance& instance, Device mig, int gpu_slices,
+  std::string name_of(const gpu::MigInstance& instance, Device mig,
+                      const std::optional<GpuInstanceInfo>& owner, int gpu_slices,
                       int compute_slices) {
-    const auto* profile = gpu_instance_profile(instance.gpu_instance_id);
+    const auto* profile =
+        owner ? gpu_.mig_geometry.find(static_cast<int>(owner->profile_id)) : nullptr;
     if (profile != nullptr)
       return gpu::compute_instance_name(profile->name, gpu_slices, compute_slices);
     // Without privilege the GPU instance cannot be read. The name of the MIG device has the profile
@@ -132,16 +145,16 @@ class MigReading {
                                       gpu_slices, compute_slices);
   }
 
-  // nullptr: the driver does not report it.
-  const gpu::GpuInstanceProfile* gpu_instance_profile(int gpu_instance_id) {
+  // nullopt: the driver does not report it.
+  std::optional<GpuInstanceInfo> gpu_instance(int id) {
     GpuInstance handle = nullptr;
     GpuInstanceInfo info = {};
-    if (call_(api_.nvmlDeviceGetGpuInstanceById, device_, static_cast<unsigned>(gpu_instance_id),
-              &handle) != kSuccess ||
+    if (call_(api_.nvmlDeviceGetGpuInstanceById, device_, static_cast<unsigned>(id), &handle) !=
+            kSuccess ||
         call_(api_.nvmlGpuInstanceGetInfo, handle, &info) != kSuccess) {
-      return nullptr;
+      return std::nullopt;
     }
-    return gpu_.mig_geometry.find(static_cast<int>(info.profile_id));
+    return info;
   }
 
   // Whether the call succeeded. If not: notes that the GPU is gone, or warns of `effect`.

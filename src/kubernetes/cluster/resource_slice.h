@@ -102,6 +102,7 @@ inline constexpr std::size_t kDevicesPerSlice = 128;
 inline constexpr std::size_t kDetailedDevicesPerSlice = 64;
 inline constexpr std::size_t kCounterSetsPerSlice = 8;
 inline constexpr std::size_t kCountersPerSet = 32;
-inline constexpr std::size_t kLongestAttribute = 64;  // bytes of a text or version
+inline constexpr std::size_t kAttributesPerDevice = 32;  // attributes and capacities together
+inline constexpr std::size_t kLongestAttribute = 64;     // bytes of a text or version
 
 }  // namespace tranche::cluster

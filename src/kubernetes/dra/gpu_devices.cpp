@@ -79,6 +79,17 @@ void put_amounts(SliceDevice& device, const gpu::MigAttributes& has) {
   put("ofaEngines", static_cast<std::uint64_t>(has.ofa_engines));
 }
 
+// "memorySlice3" for each memory slice, so that a request can name one. NVIDIA's driver publishes
+// them, too. None where the API server would reject them all.
+void put_memory_slices(SliceDevice& device, const gpu::Placement& has) {
+  const auto slices = static_cast<std::size_t>(std::max(has.size, 0));
+  const auto others = device.attributes.size() + device.capacity.size();
+  if (has.start < 0 || others + slices > cluster::kAttributesPerDevice) return;
+  for (int slice = has.start; slice < has.end(); ++slice) {
+    device.capacity.emplace("memorySlice" + std::to_string(slice), DeviceCapacity{1, {}});
+  }
+}
+
 }  // namespace
 
 bool GpuDevices::has_whole() const {
@@ -207,6 +218,7 @@ SliceDevice GpuDevices::existing(const gpu::MigInstance& instance) const {
   put_text(device, "profile", instance.profile.name);
   put_common(device);
   put_amounts(device, instance.attributes);
+  if (instance.placement) put_memory_slices(device, *instance.placement);
   device.taints = taints({gpu_.uuid.value, instance.uuid.value});
   return device;
 }

@@ -200,6 +200,25 @@ TEST(Pool, AnExistingInstanceHasItsUuidAndNoCounters) {
   EXPECT_THAT(device.consumes, IsEmpty());
 }
 
+TEST(Pool, AnExistingInstanceHasItsMemorySlices) {
+  const auto slices_at = [](std::optional<gpu::Placement> placement) {
+    auto machine = test::machine_of({test::a100_40gb(0).mig({"2g.10gb"})});
+    machine.gpus[0].mig_instances[0].placement = placement;
+    const auto pool = make_pool(machine, {});
+    std::vector<std::string> slices;
+    for (const auto& [name, capacity] : pool.instances.at(0).at(0).capacity) {
+      if (name.starts_with("memorySlice")) slices.push_back(name);
+    }
+    return slices;
+  };
+  EXPECT_THAT(slices_at(gpu::Placement{.start = 2, .size = 2}),
+              ElementsAre("memorySlice2", "memorySlice3"));
+  EXPECT_THAT(slices_at(std::nullopt), IsEmpty()) << "the driver does not report it";
+  EXPECT_THAT(slices_at(gpu::Placement{.start = 0, .size = 40}), IsEmpty())
+      << "too many for a device";
+  EXPECT_THAT(slices_at(gpu::Placement{.start = -1, .size = -1}), IsEmpty());
+}
+
 // First fit takes them in this order: a claim that names no profile gets the smallest.
 TEST(Pool, PlacesGoFromSmallToLargeAndFromTheEnd) {
   const auto machine = with_geometry(test::machine_of({test::h100(0)}), "h100-80gb");

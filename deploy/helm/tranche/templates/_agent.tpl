@@ -45,10 +45,8 @@ seccompProfile:
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
-{{- if $v.devicePlugin.enabled }}
 - name: POD_UID
   valueFrom: {fieldRef: {fieldPath: metadata.uid}}
-{{- end }}
 {{- $env := list (list "TRANCHE_RELEASE" (printf "%s/%s" $root.Release.Namespace $root.Release.Name)) }}
 {{- if $s.configMap }}
 {{- $env = append $env (list "CONFIG_MAP" $s.configMap) }}
@@ -137,12 +135,10 @@ seccompProfile:
 {{- $env = append $env (list "TRANCHE_DRA_DYNAMIC_MIG" true) }}
 {{- end }}
 {{- end }}
-{{- if $v.devicePlugin.enabled }}
 {{- /* Without claims too: those of before dra.enabled was set to false end by this agent. */}}
 {{- $env = append $env (list "TRANCHE_DRA_DRIVER_NAME" $v.dra.driverName) }}
 {{- $env = append $env (list "KUBELET_PLUGINS_DIRECTORY_PATH" (printf "%s/plugins" $v.kubeletRoot)) }}
 {{- $env = append $env (list "KUBELET_REGISTRAR_DIRECTORY_PATH" (printf "%s/plugins_registry" $v.kubeletRoot)) }}
-{{- end }}
 {{- range $env }}
 - name: {{ index . 0 }}
   value: {{ include "tranche.list" (index . 1) | quote }}
@@ -166,21 +162,17 @@ has one path in both, because containers with limits mount from it. */}}
 {{- else -}}
 {{- $folders = append $folders (dict "name" "device-plugins" "path" "/var/lib/kubelet/device-plugins") -}}
 {{- end -}}
-{{- if $v.devicePlugin.enabled -}}
 {{- /* Also without claims: `helm rollback` applies an old manifest, and those that are prepared have to end
 (docs/decisions/0057-claims-end.md). Kubelet is told the sockets' paths, so they are the host's. */ -}}
 {{- $folders = concat $folders (list
       (dict "name" "plugins-registry" "host" (printf "%s/plugins_registry" $v.kubeletRoot) "path" (printf "%s/plugins_registry" $v.kubeletRoot) "type" "DirectoryOrCreate")
-      (dict "name" "dra-plugin" "host" (printf "%s/plugins/%s" $v.kubeletRoot $v.dra.driverName) "path" (printf "%s/plugins/%s" $v.kubeletRoot $v.dra.driverName) "type" "DirectoryOrCreate")) -}}
-{{- end -}}
+      (dict "name" "dra-plugin" "host" (printf "%s/plugins/%s" $v.kubeletRoot $v.dra.driverName) "path" (printf "%s/plugins/%s" $v.kubeletRoot $v.dra.driverName) "type" "DirectoryOrCreate")
+      (dict "name" "cdi-root" "host" "/var/run/cdi" "path" "/var/run/cdi" "type" "DirectoryOrCreate")) -}}
 {{- if $s.findings -}}
 {{- $folders = append $folders (dict "name" "arbiter-state" "host" $v.limits.arbiterStateDir "path" $v.limits.arbiterStateDir "type" "DirectoryOrCreate" "readOnly" true) -}}
 {{- end -}}
 {{- if eq $s.labelOutput "file" -}}
 {{- $folders = append $folders (dict "name" "features" "host" "/etc/kubernetes/node-feature-discovery/features.d" "path" "/etc/kubernetes/node-feature-discovery/features.d" "type" "DirectoryOrCreate") -}}
-{{- end -}}
-{{- if or $s.cdi $s.runtimeHook $v.devicePlugin.enabled -}}
-{{- $folders = append $folders (dict "name" "cdi-root" "host" "/var/run/cdi" "path" "/var/run/cdi" "type" "DirectoryOrCreate") -}}
 {{- end -}}
 {{- if or $s.cdi $v.nvidiaDriverRoot -}}
 {{- $folders = append $folders (dict "name" "driver-root" "host" ($v.nvidiaDriverRoot | default "/") "path" "/driver-root" "type" "Directory" "readOnly" true "mountPropagation" "HostToContainer") -}}

@@ -70,7 +70,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "volumeMounts" $needs.volumeMounts
       "cdi" (or $needs.cdi $dra)
       "limits" $limits
-      "keepsArbiter" (and $v.devicePlugin.enabled (not $limits) (kindIs "invalid" $v.limits.enabled) (semverCompare ">=1.34.0-0" .Capabilities.KubeVersion.Version))
+      "keepsArbiter" (and (not $limits) (kindIs "invalid" $v.limits.enabled) (semverCompare ">=1.34.0-0" .Capabilities.KubeVersion.Version))
       "kernelLimits" (and $limits $needs.kernelLimits)
       "runtimeHook" (and $limits $needs.runtimeHook)
       "findings" $findings
