@@ -59,6 +59,11 @@ class Release:
                 given_up = f"grep -ls '\"{self.namespace}/{self.name}\"' {' '.join(CLAIMS)} | xargs -r rm"
                 self._lab.node(node).run("bash", "-c", given_up)
 
+    def upgrade(self, *values: str) -> None:
+        """With these values (as --set) beside those it has."""
+        options = [word for value in values for word in ("--set", value)]
+        self.helm("upgrade", self.name, str(CHART), "--reuse-values", "--wait", "--timeout", "180s", *options)
+
     def uninstall(self, *options: str) -> None:
         self.helm("uninstall", self.name, "--wait", "--timeout", "180s", *options)
         self._installed = False

@@ -7,7 +7,7 @@ import pytest
 from claims import VALUES, InMode, claiming, share, template, wait_clean, wait_devices
 from limited import can_hold
 from pods import Applied, wait_offer
-from release import CHART, Release
+from release import Release
 
 HALF = template("half", share("22722Mi", 50))
 
@@ -15,11 +15,6 @@ HALF = template("half", share("22722Mi", 50))
 @pytest.fixture(scope="module")
 def lab(labs):
     return labs.get(["l20"], runtime="cdi")
-
-
-def upgrade(release: Release, *values: str) -> None:
-    options = [word for value in values for word in ("--set", value)]
-    release.helm("upgrade", release.name, str(CHART), "--reuse-values", "--wait", "--timeout", "180s", *options)
 
 
 def drained(lab) -> dict:
@@ -35,7 +30,7 @@ def test_claims_run_and_end_after_dra_is_turned_off(lab):
             with Applied(lab, claiming("first", "half"), claiming("second", "half")):
                 for name in ("first", "second"):
                     lab.wait_pod(name)
-                upgrade(release, "dra.enabled=false")
+                release.upgrade("dra.enabled=false")
                 lab.wait(lambda: drained(lab).get("status") == "False", "it is told")
                 assert "claims are prepared on this node" in drained(lab)["message"]
                 wait_offer(lab, "l20", 0)
@@ -50,7 +45,7 @@ def test_claims_run_and_end_after_dra_is_turned_off(lab):
                 # Who insists uninstalls. Helm upgrades no release whose uninstall has failed.
                 revision = json.loads(release.helm("history", release.name, "-o", "json"))[-1]["revision"]
                 release.helm("rollback", release.name, str(revision), "--wait", "--timeout", "180s")
-                upgrade(release, "cleanup.force=true")
+                release.upgrade("cleanup.force=true")
                 release.uninstall()
                 with Release(lab, *VALUES):
                     lab.kubectl("delete", "pod", "second", "--wait", "--timeout=240s", timeout=250)
@@ -68,16 +63,16 @@ def test_claims_of_a_former_name_with_labels_alone_and_after_a_rollback(lab):
     end = ("--wait", "--timeout=240s")
     with InMode(lab, "l20"), Applied(lab, HALF), Release(lab, "nvidiaDriverRoot=/") as release:
         wait_offer(lab, "l20", 1)
-        upgrade(release, "dra.enabled=true")
+        release.upgrade("dra.enabled=true")
         wait_devices(lab, "l20", "gpu-0")
         with Applied(lab, claiming("first", "half"), claiming("second", "half")):
             for name in ("first", "second"):
                 lab.wait_pod(name)
-            upgrade(release, f"dra.driverName={other}")
+            release.upgrade(f"dra.driverName={other}")
             lab.wait(lambda: drained(lab).get("status") == "False", "it is told")
             lab.wait(lambda: pools(lab, other) == [(f"gpu-l20/{other}", [])], lambda: str(pools(lab, other)))
             assert can_hold(lab, "first", "20Gi")
-            upgrade(release, "dra.enabled=false", "devicePlugin.enabled=false", "gfd.enabled=true")
+            release.upgrade("dra.enabled=false", "devicePlugin.enabled=false", "gfd.enabled=true")
             lab.wait(lambda: "this agent takes none" in drained(lab).get("message", ""), lambda: str(drained(lab)))
             assert can_hold(lab, "first", "20Gi") and not can_hold(lab, "first", "24Gi")
             lab.kubectl("delete", "pod", "first", *end, timeout=250)

@@ -211,3 +211,23 @@ def test_back_to_the_device_plugin_when_the_last_claim_has_ended(lab, release):
         assert layout(lab, "h100", 0) == []
         lab.wait(lambda: not devices(lab, "h100"), "nothing is listed any more")
     wait_clean(lab, "h100")
+
+
+def test_an_instance_stays_for_others_when_no_more_are_made(lab, release):
+    node = lab.node("h100")
+    with InMode(lab, "h100"), Applied(lab, profile("1g.10gb")):
+        wait_places(lab, "h100")
+        with Applied(lab, claiming("cut", "1g-10gb", node="h100")):
+            lab.wait_pod("cut")
+            release.upgrade("dra.dynamicMig=false")
+            assert re.findall(r"MIG (\S+)", lab.exec("cut", "nvidia-smi", "-L")) == ["1g.10gb"]
+            lab.kubectl("delete", "pod", "cut", "--wait", "--timeout=120s", timeout=130)
+        assert layout(lab, "h100", 0) == ["1g.10gb"]
+        with Applied(lab, claiming("second", "1g-10gb", node="h100")):
+            lab.wait_pod("second")
+            [given] = results(lab, claim_of(lab, "second"))
+            assert re.fullmatch(r"gpu-0-mig-1g10gb-gi\d+-ci0", given["device"])
+        wait_clean(lab, "h100")
+    for command in ("-dci", "-dgi"):
+        assert node.run("nvidia-smi", "mig", command).code == 0
+    assert node.run("nvidia-smi", "-mig", "0").code == 0

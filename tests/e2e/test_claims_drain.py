@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import uuid
 
 import pytest
@@ -101,3 +102,31 @@ def test_a_driver_of_another_name_ends_the_claims_of_the_former_one(prepared, se
         lambda: published(server, claims, name) == {"gpu-0": f"gpu-{claims.name}/{name}"}, "the GPU is given out"
     )
     assert not here.promises()
+
+
+def test_an_instance_stays_for_others_when_no_more_are_made(server, node):  # noqa: F811
+    here = node("h100")
+    claims = Claims(server, here, f"cut-{uuid.uuid4().hex[:8]}")
+    place = "gpu-0-mig-1g10gb-19-6"
+    agent = claims.agent("--dra-dynamic-mig", "--limit-library=none", config=json.dumps({"version": "v1"}))
+    claims.server.wait(lambda: place in claims.devices(), "places are published")
+    claim = claims.allocate_whole(f"{claims.name}-first", place)
+    [device] = claims.prepare(claim)
+    assert agent.stop() == 0
+    agent = claims.agent("--limit-library=none")
+    assert claims.prepare(claim) == [device], "kubelet asks again"
+    claims.unprepare(claim)
+    agent.wait_log("its MIG instance stays")
+    assert not list((here.state / "claims").glob("*.json"))
+
+    def left() -> list[str]:
+        return [name for name in claims.devices() if re.fullmatch(r"gpu-0-mig-1g10gb-gi\d+-ci0", name)]
+
+    claims.server.wait(left, "others can have it")
+    assert "memorySlice6" in claims.devices()[left()[0]]["capacity"]
+    assert place not in claims.devices()
+    other = claims.allocate_whole(f"{claims.name}-second", left()[0])
+    assert claims.prepare(other)
+    claims.unprepare(other)
+    claims.forget(claim)
+    claims.forget(other)

@@ -55,6 +55,21 @@ bool has_clients(const PreparedClaim& claim, const ClaimNode& node) {
   });
 }
 
+// Fills in the UUIDs of the claim's instances. False: `machine` has no instance at one of its
+// places, or several.
+bool find_instances(PreparedClaim& claim, const gpu::Machine& machine) {
+  for (auto& device : claim.devices) {
+    if (!device.place) continue;
+    const auto* gpu = gpu::find_gpu(machine, device.place->gpu);
+    if (gpu == nullptr) return false;
+    const auto& all = gpu->mig_instances;
+    const auto place = std::optional(device.place->at);
+    if (std::ranges::count(all, place, &gpu::MigInstance::placement) != 1) return false;
+    dra::fill_uuid(device, std::ranges::find(all, place, &gpu::MigInstance::placement)->uuid.value);
+  }
+  return true;
+}
+
 std::vector<dra::MigPlace> places_of(const PreparedClaim& claim) {
   std::vector<dra::MigPlace> places;
   for (const auto& device : claim.devices) {
@@ -145,8 +160,9 @@ Result<void> ClaimMaker::make_instances(PreparedClaim& claim, gpu::Machine& mach
   const auto places = places_of(claim);
   if (places.empty()) return {};
   if (ports_.instances == nullptr) {
+    if (find_instances(claim, machine)) return {};
     return fail(Code::kFailedPrecondition, "this agent makes no MIG instances for claims",
-                "set dra.dynamicMig (--dra-dynamic-mig) until these claims have ended");
+                "delete the Pod and its claim, or set dra.dynamicMig (--dra-dynamic-mig)");
   }
   for (const auto& device : claim.devices) {
     if (!device.place) continue;
@@ -178,18 +194,12 @@ Result<void> ClaimMaker::remove_instances(const PreparedClaim& claim, const Clai
   if (places.empty()) return {};
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
   if (claim.boot != node->facts.boot) return {};
-  if (ports_.instances == nullptr && ports_.work == Ports::Work::kUndoes) {
-    ports_.log->warn(fmt::format(
+  if (ports_.instances == nullptr) {
+    ports_.log.warn(fmt::format(
         "claim {}/{} has ended, and its MIG instance stays, for this agent may not remove it: "
-        "remove it by nvidia-smi mig -dci and -dgi on {}",
+        "other claims can have it, or remove it by nvidia-smi mig -dci and -dgi on {}",
         claim.ns, claim.name, places.front().gpu.value));
     return {};
-  }
-  if (ports_.instances == nullptr) {
-    return fail(Code::kFailedPrecondition,
-                fmt::format("claim {}/{} has a MIG instance, and this agent may not remove it",
-                            claim.ns, claim.name),
-                "set dra.dynamicMig (--dra-dynamic-mig) until these claims have ended");
   }
   for (const auto& place : places) {
     if (gpu::find_gpu(node->machine, place.gpu) == nullptr) continue;  // the GPU has gone

@@ -24,12 +24,12 @@ class ClaimMaker {
         add_tenant;
     // A missing tenant is no error.
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
-    InstanceMaker* instances;  // null: nobody may change MIG instances here
+    // null: nobody may change MIG instances here. Those of claims that end stay, with a warning,
+    // because the claims' Pods could not end otherwise.
+    InstanceMaker* instances;
     std::filesystem::path cdi_root;
-    // kUndoes: an agent that takes no claims. It makes nothing, and leaves a MIG instance that it
-    // may not remove, with a warning, because the claim's Pod could not end otherwise.
-    enum class Work { kMakes, kUndoes } work = Work::kMakes;
-    const Log* log = nullptr;  // null only with kMakes
+    enum class Work { kMakes, kUndoes } work;  // kUndoes: an agent that takes no claims
+    const Log& log;
   };
 
   explicit ClaimMaker(Ports ports) : ports_(std::move(ports)) {}

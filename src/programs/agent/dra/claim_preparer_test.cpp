@@ -86,7 +86,7 @@ class ClaimPreparerTest : public testing::Test {
                   .cdi_root = cdi_,
                   .work =
                       drains_ ? ClaimMaker::Ports::Work::kUndoes : ClaimMaker::Ports::Work::kMakes,
-                  .log = &log_.log()},
+                  .log = log_.log()},
          .pod = [this](const std::string& uid, auto /*end*/) { return pod_of(uid); },
          .changed = [this] { ++changes_; },
          .log = log_.log()},
@@ -684,23 +684,33 @@ TEST_F(CutClaimTest, AfterARebootNoInstanceIsRemovedForALostRecordEither) {
   EXPECT_EQ(cut_.layout(0), "3g.40gb");
 }
 
-TEST_F(CutClaimTest, AnAgentThatMayMakeNoneSaysSo) {
-  ASSERT_TRUE(preparer().prepare(kHalf));
-  maker_ = nullptr;
-  const auto undone = preparer().unprepare(kHalf);
-  ASSERT_FALSE(undone);
-  EXPECT_THAT(undone.error().message(), HasSubstr("dra.dynamicMig"));
-  EXPECT_THAT(records(), SizeIs(1));
+// dra.dynamicMig is turned off under it, or DRA.
+TEST_F(CutClaimTest, AnInstanceThatMayNotBeRemovedStaysAndItsClaimEnds) {
+  for (const bool drains : {false, true}) {
+    SCOPED_TRACE(drains);
+    auto* const maker = maker_;
+    ASSERT_TRUE(preparer().prepare(kHalf));
+    maker_ = nullptr;
+    drains_ = drains;
+    ASSERT_TRUE(preparer().unprepare(kHalf));
+    EXPECT_THAT(records(), IsEmpty());
+    EXPECT_EQ(log_.count("its MIG instance stays"), drains ? 2 : 1);
+    EXPECT_EQ(cut_.layout(0), "3g.40gb");
+    maker_ = maker;
+    drains_ = false;
+  }
 }
 
-TEST_F(CutClaimTest, WithoutDraAnInstanceThatMayNotBeRemovedStaysAndTheClaimEnds) {
-  ASSERT_TRUE(preparer().prepare(kHalf));
+TEST_F(CutClaimTest, AnAgentThatMayMakeNonePreparesAgainWhatIsThere) {
+  const auto made = preparer().prepare(kHalf);
+  ASSERT_TRUE(made);
+  put_node("boot-1");  // reads the instance
   maker_ = nullptr;
-  drains_ = true;
-  ASSERT_TRUE(preparer().unprepare(kHalf));
-  EXPECT_THAT(records(), IsEmpty());
-  EXPECT_EQ(log_.count("its MIG instance stays"), 1);
-  EXPECT_EQ(cut_.layout(0), "3g.40gb");
+  EXPECT_EQ(preparer().prepare(kHalf).value(), *made);
+  objects_.put(cluster::kResourceClaim, place_json("other", kOther, "gpu-0-mig-3g40gb-9-0"));
+  const auto refused = preparer().prepare({"team", "other", kOther});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("dra.dynamicMig"));
 }
 
 TEST_F(ClaimPreparerTest, WhatLeavesServiceForAMigChangeIsNotGiven) {

@@ -159,7 +159,7 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
                    .cdi_root = options_.cdi_root,
                    .work = serves() ? ClaimMaker::Ports::Work::kMakes
                                     : ClaimMaker::Ports::Work::kUndoes,
-                   .log = &ports_.log},
+                   .log = ports_.log},
           .pod = ports_.pod,
           .changed = ports_.look_again,
           .log = ports_.log};

@@ -54,7 +54,7 @@ class DrainServersTest : public testing::Test {
                                     .instances = nullptr,
                                     .cdi_root = dir_.path() / "cdi",
                                     .work = ClaimMaker::Ports::Work::kUndoes,
-                                    .log = &log_.log()},
+                                    .log = log_.log()},
                            .pod = {},
                            .changed = {},
                            .log = log_.log()}};

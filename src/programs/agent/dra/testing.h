@@ -46,6 +46,7 @@ struct CutNode {
              .gpu_instance_id = instance.id,
              .compute_instance_id = instance.compute.front().id,
              .profile = {.name = gpu.mig_geometry.find(instance.profile_id)->name},
+             .placement = instance.placement,
              .gpu_instance_cap = 10 * number,
              .compute_instance_cap = 10 * number + 1});
       }
