@@ -55,7 +55,7 @@ RBAC = {
     "labels-nodefeature": features("tranche"),
     "labels-node": READS_NODE | REPORTS | reads_map("tranche", "c") | {"cluster patch nodes"},
     "labels-file": set(),
-    "labels-only": READS_NODE | {"cluster patch nodes"},
+    "labels-only": READS_NODE | REPORTS | {"cluster patch nodes"},
     "mig": set(),
     "mig-manager": READS_NODE | REPORTS | READS_PODS,
     "mig-pools": READS_NODE | REPORTS | READS_PODS,

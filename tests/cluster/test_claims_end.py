@@ -73,7 +73,7 @@ def test_claims_of_a_former_name_with_labels_alone_and_after_a_rollback(lab):
             lab.wait(lambda: pools(lab, other) == [(f"gpu-l20/{other}", [])], lambda: str(pools(lab, other)))
             assert can_hold(lab, "first", "20Gi")
             release.upgrade("dra.enabled=false", "devicePlugin.enabled=false", "gfd.enabled=true")
-            lab.wait(lambda: "this agent takes none" in drained(lab).get("message", ""), lambda: str(drained(lab)))
+            lab.wait(lambda: "this agent takes none" in drained(lab).get("message", ""), lambda: release.log("l20"))
             assert can_hold(lab, "first", "20Gi") and not can_hold(lab, "first", "24Gi")
             lab.kubectl("delete", "pod", "first", *end, timeout=250)
             release.helm("rollback", release.name, "1", "--wait", "--timeout", "180s")

@@ -21,7 +21,9 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const config::Sources& so
                                                  .state_dir = options.state_dir},
                           node->objects(), node->node(), node->notifier_, clock, log);
   }
-  if (options.node_config || options.mig_manager || options.dra || options.gpu_node) {
+  const bool writes_node = options.label_output == config::LabelOutput::kNode;
+  if (options.node_config || options.mig_manager || options.dra || options.gpu_node ||
+      writes_node) {
     node->reporter_.emplace(node->objects(), node->node(), clock, log);
   }
   return node;

@@ -78,6 +78,18 @@ std::set<gpu::GpuUuid> offered_places(const State& state, const dra::Dropped& dr
   return state.get<ClaimStanding>().cut.value_or(std::set<gpu::GpuUuid>());
 }
 
+// Also GPUs that are not cut any more once their claims have ended: what is there then is listed
+// anew, and the scheduler is faster.
+std::set<std::string> changing(const State& state, const Claimed& claimed,
+                               const std::set<gpu::GpuUuid>& places) {
+  auto all = leaving_devices(state.get<MigStanding>(), *state.machine);
+  if (state.get<NodeModeStanding>().mode != cluster::NodeMode::kDra) return all;
+  for (const auto& gpu : claimed.cut) {
+    if (!places.contains(gpu)) all.insert(gpu.value);
+  }
+  return all;
+}
+
 // A GPU stays cut while a claim holds a place on it, because the scheduler counts only listed
 // devices.
 dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWish& wish) {
@@ -96,7 +108,7 @@ dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWi
   for (const auto& [uuid, trouble] : mps_troubles(state)) {
     facts.taints[uuid].push_back({.key = kMpsTaint, .effect = kNoSchedule});
   }
-  for (const auto& uuid : leaving_devices(state.get<MigStanding>(), *state.machine)) {
+  for (const auto& uuid : changing(state, claimed, offered_places(state, wish.dropped))) {
     facts.taints[uuid].push_back({.key = kMigChangeTaint, .effect = kNoSchedule});
   }
   if (state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra) return facts;

@@ -23,7 +23,8 @@ namespace tranche::agent {
 inline constexpr const char* kUnhealthyTaint = "tranche.dev/unhealthy";
 // On a device that earlier claims hold on a node in mode `device-plugin`.
 inline constexpr const char* kModeTaint = cluster::kModeLabel;
-// On a device that leaves service for a change of the MIG layout.
+// On a device that leaves service for a change of the MIG layout, and on a GPU that is cut for its
+// present claims alone.
 inline constexpr const char* kMigChangeTaint = "tranche.dev/mig-change";
 
 // On a GPU that MPS should serve but does not serve for claims now. Evicts nobody.

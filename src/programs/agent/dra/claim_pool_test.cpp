@@ -189,7 +189,13 @@ TEST_F(CutPoolTest, APlaceThatIsHeldStaysListedAlone) {
   auto listed = instances({cut(1)});
   EXPECT_THAT(listed.front(), "gpu-1-mig-3g40gb-9-4");
   EXPECT_THAT(listed.at(1), "gpu-0-mig-1g10gb-19-6");
-  EXPECT_THAT(make_claim_pool(state_, {.prepared = {cut(1)}}).counters, SizeIs(2));
+  const auto last = make_claim_pool(state_, {.prepared = {cut(1)}});
+  EXPECT_THAT(last.counters, SizeIs(2));
+  for (const auto& device : {last.instances.at(0).at(0), last.gpus.at(1)}) {
+    ASSERT_THAT(device.taints, SizeIs(1)) << device.name;
+    EXPECT_EQ(device.taints[0].key, "tranche.dev/mig-change") << "its place is not made again";
+  }
+  EXPECT_THAT(last.gpus.at(0).taints, IsEmpty());
 
   state_.edit<NodeModeStanding>().mode = NodeMode::kDevicePlugin;
   EXPECT_THAT(instances(), IsEmpty());
