@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gpu/mig_name.h"
+#include "nvml/mig_geometry.h"
 
 namespace tranche::nvml {
 namespace {
@@ -93,7 +94,7 @@ class MigReading {
     const int compute_slices = static_cast<int>(attributes.compute_instance_slices);
     const auto* old = unchanged(instance, gpu_slices, compute_slices);
     const auto owner = gpu_instance(instance.gpu_instance_id);
-    if (owner) {
+    if (owner && check_place(api_.nvmlGpuInstanceGetInfo.name, owner->placement)) {
       instance.placement = gpu::Placement{.start = static_cast<int>(owner->placement.start),
                                           .size = static_cast<int>(owner->placement.size)};
     } else if (old != nullptr) {
