@@ -92,8 +92,9 @@ std::set<std::string> changing(const State& state, const Claimed& claimed,
 
 // A GPU stays cut while a claim holds a place on it, because the scheduler counts only listed
 // devices.
-dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWish& wish) {
-  auto cut = offered_places(state, wish.dropped);
+dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWish& wish,
+                        const std::set<gpu::GpuUuid>& places) {
+  auto cut = places;
   cut.insert(claimed.cut.begin(), claimed.cut.end());
   dra::PoolFacts facts{.shares = state.get<ClaimStanding>().mounts.has_value(),
                        .partitionable = std::move(cut),
@@ -108,7 +109,7 @@ dra::PoolFacts facts_of(const State& state, const Claimed& claimed, const PoolWi
   for (const auto& [uuid, trouble] : mps_troubles(state)) {
     facts.taints[uuid].push_back({.key = kMpsTaint, .effect = kNoSchedule});
   }
-  for (const auto& uuid : changing(state, claimed, offered_places(state, wish.dropped))) {
+  for (const auto& uuid : changing(state, claimed, places)) {
     facts.taints[uuid].push_back({.key = kMigChangeTaint, .effect = kNoSchedule});
   }
   if (state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra) return facts;
@@ -152,11 +153,11 @@ void sort_by_name(dra::Pool& pool) { std::ranges::sort(pool.gpus, {}, &SliceDevi
 
 dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
   const auto held = claimed(*state.machine, wish);
-  auto pool = dra::make_pool(*state.machine, facts_of(state, held, wish));
+  const auto places = offered_places(state, wish.dropped);
+  auto pool = dra::make_pool(*state.machine, facts_of(state, held, wish, places));
   const bool offers = state.get<NodeModeStanding>().mode == cluster::NodeMode::kDra;
   auto elsewhere = offers ? granted(state) : std::set<std::string>();
   elsewhere.insert(held.elsewhere.begin(), held.elsewhere.end());
-  const auto places = offered_places(state, wish.dropped);
   const auto is_out = [&](const SliceDevice& device) {
     if (held.names.contains(device.name)) return false;
     // A taint that the API server drops cannot keep claims away.
