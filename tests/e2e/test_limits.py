@@ -213,6 +213,7 @@ def test_every_one_of_four_can_hold_its_part(programs, memory):
         assert here.promises()[mine]["devices"][0]["memoryBytes"] == part << 20
         clients.append(programs(here.state / "tenants" / mine))
         assert clients[-1]("allocate", part - CONTEXT_MIB) == 0, pod
+        assert clients[-1]("allocate", 1) == 2, "also before NVML has told of its context"
     assert [client("allocate", 1) for client in clients] == [2] * 4, "out of memory: each has its part"
 
 

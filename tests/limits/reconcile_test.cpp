@@ -157,6 +157,39 @@ TEST_F(ReconcileTest, AContextCountsInAdditionToWhatIsCharged) {
   EXPECT_EQ(arbiter->status().tenants[0].devices[0].outside_bytes, 300 * kMiB);
 }
 
+// What a program waits for before it stops charging the guess for its first context: from the
+// start, and not counted while the readings do not tell (a process allocated during one of them).
+TEST_F(ReconcileTest, OnlyReadingsThatTellAreCounted) {
+  promise("a");
+  const Library library = registered("a");
+  const auto readings = [&] { return library.policy->devices[0].readings.load(); };
+  EXPECT_GT(readings(), 0U) << "the first program's guess counts at once";
+  scan(2);
+  auto before = readings();
+  driver.set(kGpu, {holds(::getpid(), 300)});
+  driver.during_reading([&] { ASSERT_TRUE(library.ledger().charge(0, 600 * kMiB)); });
+  scan();
+  driver.during_reading({});
+  EXPECT_EQ(readings(), before);
+  driver.set(kGpu, {holds(::getpid(), 900)});
+  scan();
+  EXPECT_EQ(readings(), before);
+  EXPECT_EQ(outside(library), 0U);
+  scan();
+  EXPECT_EQ(readings(), before + 1);
+  EXPECT_EQ(outside(library), 300U);
+}
+
+TEST_F(ReconcileTest, WithoutTheDriverNobodyWaitsForIt) {
+  arbiter.reset();
+  auto opened = Arbiter::open({.tenants = tenants(), .state_dir = dir.path() / "state"}, clock,
+                              log.log(), nullptr);
+  ASSERT_TRUE(opened) << opened.error().message();
+  arbiter = *std::move(opened);
+  promise("a");
+  EXPECT_EQ(registered("a").policy->devices[0].readings, 0U);
+}
+
 TEST_F(ReconcileTest, ASlotSetToZeroHidesNothing) {
   promise("a");
   const Library library = registered("a");

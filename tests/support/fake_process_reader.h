@@ -1,6 +1,7 @@
 #pragma once
 // A gpu::ProcessReader over processes that a test puts on devices. Thread-safe.
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@ class FakeProcessReader final : public gpu::ProcessReader {
  public:
   Result<std::vector<gpu::DeviceProcesses>> read(std::span<const std::string> uuids) override {
     const std::scoped_lock lock(mutex_);
+    if (during_) during_();
     if (failure_) return std::unexpected(*failure_);
     std::vector<gpu::DeviceProcesses> result;
     for (const auto& uuid : uuids) {
@@ -33,6 +35,11 @@ class FakeProcessReader final : public gpu::ProcessReader {
   void set(const std::string& uuid, std::vector<gpu::DeviceProcess> processes) {
     const std::scoped_lock lock(mutex_);
     devices_.insert_or_assign(uuid, std::move(processes));
+  }
+  // Runs while the driver is read, in the reading thread.
+  void during_reading(std::function<void()> what) {
+    const std::scoped_lock lock(mutex_);
+    during_ = std::move(what);
   }
   // Asking for it fails.
   void remove(const std::string& uuid) {
@@ -53,6 +60,7 @@ class FakeProcessReader final : public gpu::ProcessReader {
   std::mutex mutex_;
   std::map<std::string, std::vector<gpu::DeviceProcess>> devices_;
   std::optional<Error> failure_;
+  std::function<void()> during_;
 };
 
 }  // namespace tranche::test

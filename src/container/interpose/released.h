@@ -5,7 +5,8 @@
 // tenant that share memory would be charged twice. NVML counts it for its creator as long as that
 // one has it, and then for a process that imported it.
 //
-// So released memory stays charged until NVML has reported who holds it now (three readings).
+// So released memory stays charged until NVML has reported who holds it now (three readings during
+// which nothing was charged or freed).
 // Meanwhile the slot marks it as released (wire.h), and the arbiter does not count it for this
 // process: if others hold it, it becomes `outside` before the charge is released. A process that
 // finds no room waits for that. If nobody reads NVML the charge is released after kToldLongest.

@@ -49,7 +49,9 @@ void Reconciler::admit(TenantSession& session) {
   for (unsigned i = 0; i < limits.devices.size(); ++i) {
     const auto known = remembered_.find({limits.id, limits.devices[i].uuid});
     parts.push_back({.untracked = UntrackedMemory(known == remembered_.end() ? 0 : known->second)});
-    session.policy().devices[i].outside = parts.back().untracked.bytes();
+    wire::DevicePolicy& policy = session.policy().devices[i];
+    policy.outside = parts.back().untracked.bytes();
+    if (policy.readings == 0) policy.readings = 1;  // readings will follow
   }
   hurry();
 }
@@ -271,7 +273,7 @@ void Reconciler::settle(const DeviceAccount& account) {
     if (place.session->awaits_usage()) continue;
     wire::DevicePolicy& policy = place.session->policy().devices[place.index];
     policy.outside = part.untracked.take(account.booked[i].held);
-    policy.readings.fetch_add(1);
+    if (part.untracked.is_certain()) policy.readings.fetch_add(1);
     part.memory_unreported = account.booked[i].unreported;
     if (!part.untracked.settled()) hurry();
   }

@@ -34,4 +34,8 @@ bool UntrackedMemory::settled() const {
   return !last_ || (last_->low <= bytes_ && bytes_ <= last_->high);
 }
 
+bool UntrackedMemory::is_certain() const {
+  return last_ && last_->low == last_->high && last_->low == bytes_;
+}
+
 }  // namespace tranche::limit

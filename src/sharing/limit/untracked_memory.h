@@ -38,6 +38,8 @@ class UntrackedMemory {
   std::uint64_t bytes() const { return bytes_; }
   // Whether the last reading agrees with bytes().
   bool settled() const;
+  // Whether the last reading is exact and equals bytes(): what was held when it began is in there.
+  bool is_certain() const;
 
  private:
   struct Interval {

@@ -59,6 +59,21 @@ TEST(UntrackedMemory, ASlotThatMovesMakesTheReadingCoarseAndMovesNothing) {
   EXPECT_TRUE(untracked.settled());
 }
 
+// A context was made after the first reading, and more was charged during the second one. The third
+// one sees the context, but does not yet agree with the one before.
+TEST(UntrackedMemory, OnlyAnExactReadingThatAgreesIsCertain) {
+  UntrackedMemory untracked;
+  EXPECT_FALSE(untracked.is_certain()) << "nothing was read";
+  untracked.take(Reading{{0, 0, 0}});
+  EXPECT_TRUE(untracked.is_certain());
+  EXPECT_EQ(untracked.take(Reading{{300, 0, 1000}}), 0U);
+  EXPECT_FALSE(untracked.is_certain()) << "coarse";
+  EXPECT_EQ(untracked.take(Reading{{1300, 1000, 1000}}), 0U);
+  EXPECT_FALSE(untracked.is_certain()) << "not what is told";
+  EXPECT_EQ(untracked.take(Reading{{1300, 1000, 1000}}), 300U);
+  EXPECT_TRUE(untracked.is_certain());
+}
+
 TEST(UntrackedMemory, WhatIsNewAndWhatIsGoneCountsWithTheSecondReading) {
   UntrackedMemory untracked;
   untracked.take({});

@@ -80,7 +80,7 @@ struct DevicePolicy {
   Half turn;          // futex: changes when allowed_ns has grown while a thread waited
   Half closed;        // 1: launches wait, regardless of what was allowed
   Half in_flight_ns;  // most GPU time launched and unfinished, or one launch; 0: no bound
-  Half readings;  // count of NVML readings that `outside` reflects; always 0 with an older arbiter
+  Half readings;      // rises with each NVML reading that `outside` reflects; 0: nobody reads NVML
 };
 
 struct PolicyPage {
