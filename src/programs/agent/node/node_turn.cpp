@@ -26,8 +26,9 @@ class Waiter {
   bool operator()(const ClaimWait& wait) {
     const auto text = wait.other ? fmt::format("release {} serves this node", *wait.other)
                                  : std::string("another agent serves this node");
-    if (said_.is_news("wait", text)) say(wait, text);
+    // Probes are answered before anybody is told to look.
     status_.beat(wait.other ? Status{.ready = false, .text = text} : prepare(text, wait.file));
+    if (said_.is_news("wait", text)) say(wait, text);
     if (!options_.wait(predecessor_.fd())) return false;
     if (predecessor_.speaks()) inherited_ = predecessor_.receive();
     return !inherited_;

@@ -30,7 +30,11 @@ class NodeTurnTest : public testing::Test {
                                std::tie(answer_, was_ready_) = std::tie(asked->text, asked->ready);
                              return --waits > 0;
                            },
-                       .tell = [&](const NodeNotice& notice) { told_.push_back(notice); },
+                       .tell =
+                           [&](const NodeNotice& notice) {
+                             told_.push_back(notice);
+                             is_answered_ = bool{read_status(state(), std::chrono::hours(1))};
+                           },
                        .can_serve = can_serve_},
                       status, clock_, log_.log());
   }
@@ -41,6 +45,7 @@ class NodeTurnTest : public testing::Test {
   std::vector<NodeNotice> told_;
   std::string answer_;
   bool was_ready_ = false;
+  bool is_answered_ = false;  // when it told
   std::function<Result<void>()> can_serve_;
 };
 
@@ -58,6 +63,7 @@ TEST_F(NodeTurnTest, ASecondReleaseIsToldWhoServes) {
   EXPECT_EQ(answer_, "release a/gpu serves this node");
   EXPECT_EQ(log_.count("release a/gpu serves this node (it holds"), 1);
   ASSERT_EQ(told_.size(), 1U);
+  EXPECT_TRUE(is_answered_) << "who reads of it may ask";
   EXPECT_EQ(told_[0].reason, "AnotherReleaseServes");
   EXPECT_THAT(told_[0].note,
               HasSubstr("release a/gpu serves this node, and release b/second waits"));
