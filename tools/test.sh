@@ -183,7 +183,7 @@ kubernetes_lane() {
 }
 
 part set-up tools/setup.sh test
-part build tools/build.sh release -DTRANCHE_TESTS=ON ||
+part build tools/build.sh release -DTRANCHE_TESTS=ON -DTRANCHE_BENCH=$long ||
   { echo "the build failed: nothing was tested" >&2; exit 1; }
 for name in e2e soak arm64 lab lab-soak chart; do
   ! wanted "$name" || { python_environment && break; } || exit 1  # once, before the lanes

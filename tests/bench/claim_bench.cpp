@@ -63,6 +63,7 @@ void prepare_a_share(benchmark::State& state) {
        .store = store,
        .book = book,
        .node = [&] { return node; },
+       .listed = [] { return std::nullopt; },
        .make = {.add_tenant = [&](const std::string& id, const GrantLimits& limits,
                                   bool) -> Result<void> {
                   ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, "gpu.nvidia.com", limits));
@@ -71,7 +72,10 @@ void prepare_a_share(benchmark::State& state) {
                 },
                 .remove_tenant = [&](const std::string& id) { return tenants.remove(id); },
                 .instances = nullptr,
-                .cdi_root = dir.path() / "cdi"},
+                .cdi_root = dir.path() / "cdi",
+                .work = ClaimMaker::Ports::Work::kMakes,
+                .log = log},
+       .pod = {},
        .changed = {},
        .log = log});
   for (int n = 1; n <= beside; ++n) {
