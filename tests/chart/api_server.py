@@ -134,9 +134,9 @@ class ApiServer:
             process.kill()
             process.wait()
 
-    def wait(self, condition, what: str):
-        """The first true value of condition(), which may be refused meanwhile."""
-        end = time.monotonic() + DEADLINE
+    def wait(self, condition, what: str, within: float = DEADLINE):
+        """The first true value of condition(), which may be refused meanwhile. within: seconds."""
+        end = time.monotonic() + within
         while True:
             assert all(p.poll() is None for p in self._processes), (
                 f"a server ended; its log is in {self._folder}"
@@ -147,7 +147,7 @@ class ApiServer:
                     return value
             except (OSError, Refused) as error:
                 last = error
-            assert time.monotonic() < end, f"not so after {DEADLINE} s: {what} ({last})"
+            assert time.monotonic() < end, f"not so after {within} s: {what} ({last})"
             time.sleep(0.05)
 
     def request(self, method: str, path: str, body=None, token=ADMIN, kind="application/json", raw=False):
