@@ -117,6 +117,8 @@ class Rendered:
         def source(volume: dict) -> str:
             if "configMap" in volume:
                 return "ConfigMap " + volume["configMap"]["name"]
+            if "secret" in volume:
+                return "Secret " + volume["secret"]["secretName"]
             return volume.get("hostPath", {"path": "(empty)"})["path"]
 
         return {

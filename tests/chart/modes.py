@@ -46,6 +46,9 @@ MODES = {
         "gfd": {"enabled": True, "labelOutput": "node"},
     },
     "fractions": {"fractions": {"enabled": True}},
+    "metrics": {
+        "metrics": {"enabled": True, "tls": {"secretName": "metrics-cert"}, "token": {"secretName": "scrape"}},
+    },
     "nvidia-names": {
         "compat": {"nvidiaNames": True},
         "config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}},

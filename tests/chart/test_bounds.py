@@ -90,10 +90,10 @@ def test_nothing_reaches_a_pod_and_only_callers_have_a_network(helm, mode):
     for component, spec in bounds(rendered).items():
         calls = pods(rendered)[component]["spec"].get("automountServiceAccountToken", False)
         assert spec["policyTypes"] == (["Ingress"] if calls else ["Ingress", "Egress"]), component
-        # Only the webhook's port, if there is one.
-        listens = mode == "fractions" and component == "controller"
-        ports = [{"ports": [{"port": "webhook", "protocol": "TCP"}]}]
-        assert spec.get("ingress", []) == (ports if listens else [])
+        # Only the port of the webhook or of metrics, if there is one.
+        port = {("fractions", "controller"): "webhook", ("metrics", "agent"): "metrics"}.get((mode, component))
+        ports = [{"ports": [{"port": port, "protocol": "TCP"}]}]
+        assert spec.get("ingress", []) == (ports if port else [])
         assert "egress" not in spec
 
 
@@ -105,6 +105,16 @@ def test_the_webhook_can_be_held_to_callers(helm):
         "ports": [{"port": "webhook", "protocol": "TCP"}],
         "from": [{"ipBlock": {"cidr": cidr}} for cidr in cidrs],
     }
+
+
+def test_metrics_can_be_held_to_readers(helm):
+    readers = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
+    only = {"metricsFrom": readers, "apiServerOnly": {"enabled": True, "ports": [443]}}
+    found = bounds(helm.template(MODES["metrics"] | {"networkPolicy": only}))
+    assert found["agent"]["ingress"] == [{"ports": [{"port": "metrics", "protocol": "TCP"}], "from": readers}]
+    # What the agent itself may reach is as without metrics, and others are asked by nobody.
+    assert found["agent"]["egress"] == [{"ports": [{"port": 443, "protocol": "TCP"}]}] == found["cleanup"]["egress"]
+    assert "ingress" not in found["cleanup"]
 
 
 def test_mps_daemons_without_a_config_map_have_no_network(helm):

@@ -33,6 +33,17 @@ def test_defaults(helm):
             "WARNING: compat.operatorNames is meant for namespace gpu-operator",
         ),
         ({"dra": {"enabled": True}}, "kubectl label node NODE tranche.dev/mode=dra"),
+        ({"metrics": {"enabled": True}}, "curl http://localhost:9400/metrics"),
+        (
+            MODES["metrics"],
+            'curl -k -H "Authorization: Bearer $(kubectl -n tranche get secret scrape -o '
+            "go-template='{{.data.token|base64decode}}')\" https://localhost:9400/metrics",
+        ),
+        (MODES["metrics"], "No Prometheus is told of it: set metrics.podMonitor.enabled=true"),
+        (
+            {"metrics": {"enabled": True, "token": {"secretName": "t"}}},
+            "WARNING: the token of metrics goes over the network in the clear",
+        ),
         ({"migStrategy": "single"}, "The agent has CAP_SYS_ADMIN because of MIG."),
         ({"gfd": {"enabled": True, "vgpu": True}}, "The agent has CAP_SYS_ADMIN because of gfd.vgpu=true."),
         ({"compatWithCPUManager": True}, "The agent runs privileged because of compatWithCPUManager=true."),

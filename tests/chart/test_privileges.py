@@ -69,6 +69,7 @@ RBAC = {
     | reads_map("tranche", "gpu-tranche-configs")
     | {"cluster patch nodes"},
     "fractions": set(),
+    "metrics": READS_PODS,
     "nvidia-names": READS_NODE | REPORTS | reads_map("tranche", "gpu-nvidia-device-plugin-configs"),
     "operator": READS_NODE
     | REPORTS
@@ -302,7 +303,7 @@ def test_privileges_of_the_container(helm, mode):
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.agent()["securityContext"] == wanted
     assert not rendered.pod().get("hostNetwork")
-    assert rendered.pod().get("hostPID", False) == (wanted == SEES_ALL)
+    assert rendered.pod().get("hostPID", False) == (wanted == SEES_ALL or mode == "metrics")
     assert (rendered.arbiter() is None) != mode.startswith("limits")
 
 
@@ -495,6 +496,7 @@ MOUNTS = {
     "volume-mounts": PLUGIN | {"/var/run/nvidia-container-devices/all": "/dev/null"},
     "mig-manager": PLUGIN | {"/mig-parted-config": "ConfigMap layouts ro"},
     "mps": PLUGIN | {"/mps": "/run/nvidia/mps ro"},
+    "metrics": PLUGIN | {"/metrics-tls": "Secret metrics-cert ro", "/metrics-token": "Secret scrape ro"},
 }
 
 

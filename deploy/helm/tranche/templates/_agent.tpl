@@ -112,6 +112,9 @@ seccompProfile:
 {{- if $s.gpuNode }}
 {{- $env = append $env (list "TRANCHE_GPU_NODE" true) }}
 {{- end }}
+{{- if $s.metrics }}
+{{- $env = concat $env (include "tranche.metricsEnv" (index . 0) | fromJsonArray) }}
+{{- end }}
 {{- $devices := $s.volumeMounts | ternary "/var/run/nvidia-container-devices" "all" }}
 {{- $env = append $env (list "NVIDIA_VISIBLE_DEVICES" $devices) }}
 {{- $env = append $env (list "NVIDIA_DRIVER_CAPABILITIES" "utility") }}
@@ -188,6 +191,14 @@ has one path in both, because containers with limits mount from it. */}}
 {{- if and $s.migManager $v.migManager.config.name -}}
 {{- $folders = append $folders (dict "name" "mig-parted-config" "configMap" $v.migManager.config.name "path" "/mig-parted-config" "readOnly" true) -}}
 {{- end -}}
+{{- if $s.metrics -}}
+{{- with $v.metrics.tls.secretName -}}
+{{- $folders = append $folders (dict "name" "metrics-tls" "secret" . "path" "/metrics-tls" "readOnly" true) -}}
+{{- end -}}
+{{- with $v.metrics.token.secretName -}}
+{{- $folders = append $folders (dict "name" "metrics-token" "secret" . "path" "/metrics-token" "readOnly" true) -}}
+{{- end -}}
+{{- end -}}
 {{- dict "folders" $folders | toJson -}}
 {{- end }}
 
@@ -224,6 +235,9 @@ volumes:
   {{- else if .configMap }}
   # Without it the node serves as before, and the agent says what it lacks.
   configMap: {name: {{ .configMap | quote }}, optional: true}
+  {{- else if .secret }}
+  # Without it the node serves as before, and nobody is given metrics.
+  secret: {secretName: {{ .secret | quote }}, optional: true}
   {{- else }}
   emptyDir: {}
   {{- end }}

@@ -12,7 +12,9 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   usesApi        the agent talks to the API server
   migMonitor, volumeMounts, cdi    what the mode needs of the container
   migManager     the agent changes MIG layouts, and the controller drains nodes for it
-  seesProcesses  the agent sees the node's processes, to name who has a GPU open
+  metrics        the agent serves metrics
+  hostPID        the agent sees the node's processes
+  seesProcesses  and what files they have open, to name who has a GPU open
   migPools       the ConfigMap with pools of nodes that get a layout; "": there are none
   controller     the controller runs
   limits         containers may be limited here: the arbiter runs
@@ -50,6 +52,8 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $dra := and $v.devicePlugin.enabled $v.dra.enabled -}}
 {{- $dynamicMig := and $dra $v.dra.dynamicMig -}}
 {{- $gpuNode := and $v.devicePlugin.enabled $v.gpuNode.enabled -}}
+{{- $metrics := and $v.devicePlugin.enabled $v.metrics.enabled -}}
+{{- $seesProcesses := and $migManager $v.migManager.enableHostPID -}}
 {{- $follows := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) $migManager $dra -}}
 {{- $limits := and $v.devicePlugin.enabled (or $needs.limits (and $dra (kindIs "invalid" $v.limits.enabled))) -}}
 {{- $findings := and $limits $follows -}}
@@ -62,10 +66,12 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "labelOutput" $labelOutput
       "seen" $looked.seen
       "gpuNode" $gpuNode
-      "usesApi" (or $follows $gpuNode)
+      "usesApi" (or $follows $gpuNode $metrics)
       "migMonitor" (or $needs.mig $migManager $dynamicMig)
       "migManager" $migManager
-      "seesProcesses" (and $migManager $v.migManager.enableHostPID)
+      "metrics" $metrics
+      "hostPID" (or $seesProcesses (and $metrics $v.metrics.hostPID))
+      "seesProcesses" $seesProcesses
       "migPools" (and $migManager $v.migManager.pools | empty | ternary "" (include "tranche.part" (list . "mig-pools")))
       "volumeMounts" $needs.volumeMounts
       "cdi" (or $needs.cdi $dra)
