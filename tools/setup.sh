@@ -41,6 +41,14 @@ case "$want" in
     ;;
 esac
 
+# Of Debian's package prometheus the tests take promtool alone: installed whole it would run a server here.
+cache=${TRANCHE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tranche}
+promtool=$cache/promtool/promtool
+no_promtool=0
+if [ "$want" = test ] && [ ! -x "$promtool" ] && ! command -v promtool >/dev/null; then
+  no_promtool=1
+fi
+
 missing=()
 for package in "${packages[@]}"; do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
@@ -50,9 +58,33 @@ no_go=0
 if [ "$want" = lab ] && ! command -v go >/dev/null; then
   no_go=1
 fi
-[ $((${#missing[@]} + no_go)) -gt 0 ] || exit 0
+[ $((${#missing[@]} + no_go + no_promtool)) -gt 0 ] || exit 0
 
-echo "setup: installing ${missing[*]}$([ $no_go = 0 ] || echo " golang-go")"
+get_promtool() {
+  local folder
+  folder=$(mktemp -d)
+  # Without lists of packages, which only root can get, there is nothing to get it from.
+  if (cd "$folder" && apt-get download -qq -o APT::Sandbox::User=root prometheus) &&
+    dpkg-deb --fsys-tarfile "$folder"/prometheus_*.deb | tar -C "$folder" -x ./usr/bin/promtool &&
+    "$folder/usr/bin/promtool" --version >/dev/null 2>&1; then
+    mkdir -p "${promtool%/*}"
+    mv "$folder/usr/bin/promtool" "$promtool"
+  fi
+  rm -rf "$folder"
+  [ -x "$promtool" ] || {
+    echo "setup.sh: no promtool from Debian's package prometheus; run apt-get update, or put one on PATH" >&2
+    return 1
+  }
+}
+
+names=("${missing[@]}")
+[ $no_go = 0 ] || names+=(golang-go)
+[ $no_promtool = 0 ] || names+=(promtool)
+echo "setup: installing ${names[*]}"
+# As anybody, where root has got the lists before.
+if [ $((${#missing[@]} + no_go)) = 0 ] && get_promtool 2>/dev/null; then
+  exit 0
+fi
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null || {
@@ -87,3 +119,4 @@ install() {
 "${as_root[@]}" apt-get update -qq
 [ ${#missing[@]} = 0 ] || install "${missing[@]}"
 [ $no_go = 0 ] || install -t bookworm-backports golang-go
+[ $no_promtool = 0 ] || get_promtool
