@@ -12,6 +12,8 @@ import reasons
 from program_flags import has_command, has_flag
 from tree import ROOT, ends_of_words, text_of, tracked, words
 
+ALERTS = ROOT / "deploy" / "helm" / "tranche" / "files" / "alerts.yaml"
+
 
 # Paths.
 
@@ -139,7 +141,7 @@ def has(kind, name, command):
     if kind == "label":
         return has_label(name)
     if kind == "word" and name.startswith("Tranche"):
-        alerts = re.findall(r"alert: (\w+)", (ROOT / "deploy" / "alerts.yaml").read_text())
+        alerts = re.findall(r"alert: (\w+)", ALERTS.read_text())
         return name in reasons.NAMES or name in alerts
     if kind == "variable" and name in ends_of_words():
         return True
