@@ -217,6 +217,8 @@ HOST = {"devicePlugin": {"enableHostNetwork": True}}
         (metrics(names="4.7"), ["/metrics/names", "'both'"]),
         (metrics(token={"secretName": "A b"}), ["/metrics/token/secretName"]),
         (metrics(**monitored(interval="15")), ["/metrics/podMonitor/interval"]),
+        (metrics(**monitored(interval="1s1m")), ["/metrics/podMonitor/interval"]),
+        (metrics(**monitored(interval="")), ["/metrics/podMonitor/interval"]),
         (metrics(enable=True), ["/metrics", "enable"]),
     ],
 )
