@@ -34,27 +34,27 @@ def test_by_default_nothing_listens(helm):
 
 def test_the_agent_is_told_where_to_serve(helm):
     rendered = helm.template(metrics())
-    assert settings(rendered) == {"METRICS_ADDRESS": ":9400", "METRICS_NAMES": "both"}
+    assert settings(rendered) == {"TRANCHE_METRICS_ADDRESS": ":9400", "TRANCHE_METRICS_NAMES": "both"}
     assert ports(rendered) == [{"name": "metrics", "containerPort": 9400, "protocol": "TCP"}]
     assert rendered.pod()["hostPID"] is True
-    assert rendered.env()["METRICS_ADDRESS"] == ":9400"
+    assert rendered.env()["TRANCHE_METRICS_ADDRESS"] == ":9400"
 
 
 def test_port_and_names_are_the_users(helm):
     rendered = helm.template(metrics(port=19400, names="4.9"))
-    assert settings(rendered) == {"METRICS_ADDRESS": ":19400", "METRICS_NAMES": "4.9"}
+    assert settings(rendered) == {"TRANCHE_METRICS_ADDRESS": ":19400", "TRANCHE_METRICS_NAMES": "4.9"}
     assert ports(rendered)[0]["containerPort"] == 19400
 
 
 @pytest.mark.parametrize("names", [4.8, 4.9])
 def test_a_version_is_taken_without_quotes(helm, names):
-    assert settings(helm.template(metrics(names=names)))["METRICS_NAMES"] == str(names)
+    assert settings(helm.template(metrics(names=names)))["TRANCHE_METRICS_NAMES"] == str(names)
 
 
 def test_certificate_and_token_are_mounted_and_named(helm):
     rendered = helm.template(MODES["metrics"])
-    assert settings(rendered)["METRICS_TLS_DIR"] == "/metrics-tls"
-    assert settings(rendered)["METRICS_TOKEN_FILE"] == "/metrics-token/token"
+    assert settings(rendered)["TRANCHE_METRICS_TLS_DIR"] == "/metrics-tls"
+    assert settings(rendered)["TRANCHE_METRICS_TOKEN_FILE"] == "/metrics-token/token"
     assert rendered.mounts()["/metrics-tls"] == "Secret metrics-cert ro"
     assert rendered.mounts()["/metrics-token"] == "Secret scrape ro"
     # A Secret that is not there yet must not keep a node from serving its GPUs.

@@ -4,13 +4,13 @@
 {{- define "tranche.metricsEnv" -}}
 {{- $m := .Values.metrics -}}
 {{- $env := list
-      (list "METRICS_ADDRESS" (printf ":%d" (int $m.port)))
-      (list "METRICS_NAMES" (toString $m.names)) -}}
+      (list "TRANCHE_METRICS_ADDRESS" (printf ":%d" (int $m.port)))
+      (list "TRANCHE_METRICS_NAMES" (toString $m.names)) -}}
 {{- if $m.tls.secretName -}}
-{{- $env = append $env (list "METRICS_TLS_DIR" "/metrics-tls") -}}
+{{- $env = append $env (list "TRANCHE_METRICS_TLS_DIR" "/metrics-tls") -}}
 {{- end -}}
 {{- if $m.token.secretName -}}
-{{- $env = append $env (list "METRICS_TOKEN_FILE" "/metrics-token/token") -}}
+{{- $env = append $env (list "TRANCHE_METRICS_TOKEN_FILE" "/metrics-token/token") -}}
 {{- end -}}
 {{- toJson $env -}}
 {{- end }}
