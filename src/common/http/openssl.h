@@ -15,16 +15,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "http/freer.h"
 
 namespace tranche::http {
-
-template <auto kFree>
-struct Freer {
-  template <class T>
-  void operator()(T* value) const {
-    kFree(value);
-  }
-};
 
 using Bio = std::unique_ptr<BIO, Freer<BIO_free_all>>;
 using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
