@@ -44,3 +44,12 @@ foreach(name event_openssl event_extra event_core)
   list(APPEND archives ${TRANCHE_ARCHIVE_${name}})
 endforeach()
 target_link_libraries(tranche_https INTERFACE ${archives} Threads::Threads ${CMAKE_DL_LIBS})
+
+# Compressed answers (src/common/http/gzip.h). The archive that gRPC needs as well
+# (cmake/grpc.cmake): a shared one would be loaded by every process of the program.
+find_path(TRANCHE_ZLIB_INCLUDE zlib.h REQUIRED)
+find_library(TRANCHE_ARCHIVE_z libz.a REQUIRED)
+mark_as_advanced(TRANCHE_ZLIB_INCLUDE TRANCHE_ARCHIVE_z)
+add_library(tranche_zlib INTERFACE)
+target_include_directories(tranche_zlib SYSTEM INTERFACE ${TRANCHE_ZLIB_INCLUDE})
+target_link_libraries(tranche_zlib INTERFACE ${TRANCHE_ARCHIVE_z})

@@ -26,6 +26,7 @@ OWNERS = {
     "curl/": ("kube/",),
     "event2/": ("http/",),
     "openssl/": ("http/",),
+    "zlib.h": ("http/",),
     "yaml-cpp/": ("base/",),
     "spdlog/": ("base/",),
     "CLI/": ("cli/", "load/main/"),
