@@ -7,8 +7,6 @@
 namespace tranche::metrics {
 namespace {
 
-constexpr std::size_t kFirstReservation = std::size_t{64} << 10U;
-
 bool needs_no_escape(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\';
@@ -83,7 +81,9 @@ LabelText& LabelText::add(std::string_view name, std::string_view value) {
   return *this;
 }
 
-Exposition::Exposition(Format format) : format_(format) { out_.reserve(kFirstReservation); }
+Exposition::Exposition(Format format, std::size_t expected_bytes) : format_(format) {
+  out_.reserve(expected_bytes);
+}
 
 void Exposition::family(const Family& family) {
   family_ = family;

@@ -43,7 +43,9 @@ class LabelText {
 
 class Exposition {
  public:
-  explicit Exposition(Format format);
+  // `expected_bytes` are set aside for the page at once. A page that grew by doubling would touch
+  // three times its size of fresh memory, and page faults would cost more than all the writing.
+  explicit Exposition(Format format, std::size_t expected_bytes = 0);
 
   // Begins a family; its head is written with its first line. Each name once a page.
   void family(const Family& family);
