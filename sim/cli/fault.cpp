@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
@@ -31,6 +32,10 @@ struct Wish {
   bool quiet = false;
   bool reboot = false;
   bool done = false;
+  bool remap_failed = false;
+  std::optional<std::uint32_t> correctable;
+  std::optional<std::uint32_t> uncorrectable;
+  std::uint32_t replays = 0;
   std::int64_t after = 0;
   std::int64_t times = -1;
 };
@@ -123,6 +128,21 @@ Result<void> cut_links(const Simulation& sim, const Wish& wish) {
   return {};
 }
 
+Result<void> remap_rows(const Simulation& sim, const Wish& wish) {
+  ASSIGN_OR_RETURN(const std::uint32_t index, find_gpu(sim.state(), wish.gpu));
+  Gpu& gpu = sim.state().gpus[index];
+  if (wish.correctable) gpu.remapped_correctable.store(*wish.correctable);
+  if (wish.uncorrectable) gpu.remapped_uncorrectable.store(*wish.uncorrectable);
+  if (wish.remap_failed) gpu.remap_failed.store(1);
+  return {};
+}
+
+Result<void> replay(const Simulation& sim, const Wish& wish) {
+  ASSIGN_OR_RETURN(const std::uint32_t gpu, find_gpu(sim.state(), wish.gpu));
+  sim.state().gpus[gpu].pcie_replays.fetch_add(wish.replays);
+  return {};
+}
+
 Result<void> return_gpu(const Simulation& sim, const Wish& wish) {
   ASSIGN_OR_RETURN(const std::uint32_t gpu, find_gpu(sim.state(), wish.gpu));
   set_presence(sim, gpu, Presence::kPresent);
@@ -170,6 +190,13 @@ Result<void> raise_xid(const Simulation& sim, const Wish& wish) {
   return {};
 }
 
+void clear_counters(Gpu& gpu) {
+  for (auto* counter : {&gpu.remapped_correctable, &gpu.remapped_uncorrectable, &gpu.remap_failed,
+                        &gpu.pcie_replays}) {
+    counter->store(0);
+  }
+}
+
 // Faults go, GPUs and driver are as the machine file has them. MIG and processes stay.
 Result<void> clear(const Simulation& sim, const Wish&) {
   State& state = sim.state();
@@ -177,6 +204,7 @@ Result<void> clear(const Simulation& sim, const Wish&) {
     set_presence(sim, gpu, Presence::kPresent);
     state.gpus[gpu].recovery_action.store(0);
     state.gpus[gpu].last_xid.store(0);
+    clear_counters(state.gpus[gpu]);
     set_links_up(state.gpus[gpu], true);
   }
   state.init_error.store(state.yaml_init_error);
@@ -225,6 +253,16 @@ void add_gpu_faults(CLI::App& fault, Cli& cli, const std::shared_ptr<Wish>& wish
            *wish, true);
   take_gpu(*add_command(fault, cli, "nvlink", "A GPU's NVLinks are down", wish, cut_links), *wish,
            true);
+  auto* rows =
+      add_command(fault, cli, "rows", "Rows of a GPU's memory are remapped", wish, remap_rows);
+  take_gpu(*rows, *wish, true);
+  rows->add_option("--correctable", wish->correctable, "Because of correctable errors");
+  rows->add_option("--uncorrectable", wish->uncorrectable, "Because of uncorrectable errors");
+  rows->add_flag("--failed", wish->remap_failed, "A remapping failed");
+  auto* replays =
+      add_command(fault, cli, "replays", "A GPU's PCIe link repeats packets", wish, replay);
+  take_gpu(*replays, *wish, true);
+  replays->add_option("--count", wish->replays, "So many more")->required();
   auto* recovery = add_command(fault, cli, "recovery", "The recovery action that the GPU asks for",
                                wish, want_recovery);
   take_gpu(*recovery, *wish, true);

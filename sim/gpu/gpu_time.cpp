@@ -101,7 +101,10 @@ class GpuTime::Transaction {
     const std::uint32_t next = 1 - turns_.active.load();
     copy_used(line_, turns_.timelines[next]);
     turns_.active.store(next, std::memory_order_release);
-    for (const Busy& busy : recorder_.busy()) record(sim_.state(), busy);
+    for (const Busy& busy : recorder_.busy()) {
+      record(sim_.state(), busy);
+      turns_.busy_ns.fetch_add(busy.ns, std::memory_order_relaxed);
+    }
     ::pthread_mutex_unlock(&turns_.lock);
   }
   Transaction(const Transaction&) = delete;

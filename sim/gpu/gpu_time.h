@@ -5,9 +5,9 @@
 // that one store then publishes; a process killed at any instruction leaves either the old or the
 // new one. Lanes of dead processes disappear when they are next looked at: at once if their process
 // slot was reused or released, else within a millisecond (record locks, liveness.h).
-// What ran is added to the processes' Use::windows, which NVML reports as utilisation. That is not
-// part of the one store: a kill in between loses or repeats one step there, nothing else.
-// Thread-safe.
+// What ran is added to the processes' Use::windows, which NVML reports as utilisation, and to
+// Turns::busy_ns, which outlives them (busy_time.h). That is not part of the one store: a kill in
+// between loses or repeats one step there, nothing else. Thread-safe.
 
 #include <cstdint>
 #include <optional>

@@ -12,10 +12,12 @@ struct nvmlDevice_st;
 struct nvmlGpuInstance_st;
 struct nvmlComputeInstance_st;
 struct nvmlEventSet_st;
+struct nvmlGpmSample_st;
 using nvmlDevice_t = nvmlDevice_st*;
 using nvmlGpuInstance_t = nvmlGpuInstance_st*;
 using nvmlComputeInstance_t = nvmlComputeInstance_st*;
 using nvmlEventSet_t = nvmlEventSet_st*;
+using nvmlGpmSample_t = nvmlGpmSample_st*;
 
 enum nvmlReturn_t : int {
   NVML_SUCCESS = 0,
@@ -74,6 +76,11 @@ struct nvmlPciInfo_t {
 struct nvmlUtilization_t {
   unsigned int gpu;
   unsigned int memory;
+};
+
+struct nvmlViolationTime_t {
+  unsigned long long referenceTime;
+  unsigned long long violationTime;
 };
 
 struct nvmlMemory_t {
@@ -330,6 +337,35 @@ struct nvmlFieldValue_t {
   nvmlValue_t value;
 };
 
+// Grows with each release of the header; the library touches no more than the caller asks for.
+inline constexpr unsigned int NVML_GPM_METRIC_MAX = 477;
+
+struct GpmMetricInfo {  // without a name in nvml.h
+  char* shortName;
+  char* longName;
+  char* unit;
+};
+
+struct nvmlGpmMetric_t {
+  unsigned int metricId;
+  nvmlReturn_t nvmlReturn;
+  double value;
+  GpmMetricInfo metricInfo;
+};
+
+struct nvmlGpmMetricsGet_t {
+  unsigned int version;
+  unsigned int numMetrics;
+  nvmlGpmSample_t sample1;
+  nvmlGpmSample_t sample2;
+  nvmlGpmMetric_t metrics[NVML_GPM_METRIC_MAX];
+};
+
+struct nvmlGpmSupport_t {
+  unsigned int version;
+  unsigned int isSupportedDevice;
+};
+
 struct nvmlDeviceAddressingMode_v1_t {
   unsigned int version;
   unsigned int value;
@@ -386,16 +422,45 @@ inline constexpr unsigned long long nvmlEventMigConfigChange = 0x100;
 inline constexpr unsigned long long nvmlEventTypeGpuRecoveryAction = 0x8000;
 
 // Field ids of nvmlDeviceGetFieldValues.
+inline constexpr unsigned int NVML_FI_DEV_PERF_POLICY_POWER = 74;
+inline constexpr unsigned int NVML_FI_DEV_PERF_POLICY_THERMAL = 75;
 inline constexpr unsigned int NVML_FI_DEV_MEMORY_TEMP = 82;
 inline constexpr unsigned int NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION = 83;
 inline constexpr unsigned int NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON = 90;
 inline constexpr unsigned int NVML_FI_DEV_NVLINK_LINK_COUNT = 91;
+inline constexpr unsigned int NVML_FI_DEV_PCIE_REPLAY_COUNTER = 94;
+inline constexpr unsigned int NVML_FI_DEV_REMAPPED_COR = 142;
+inline constexpr unsigned int NVML_FI_DEV_REMAPPED_UNC = 143;
+inline constexpr unsigned int NVML_FI_DEV_REMAPPED_FAILURE = 145;
 inline constexpr unsigned int NVML_FI_DEV_POWER_AVERAGE = 185;
 inline constexpr unsigned int NVML_FI_DEV_POWER_INSTANT = 186;
 inline constexpr unsigned int NVML_FI_DEV_GET_GPU_RECOVERY_ACTION = 230;
 
 inline constexpr unsigned int NVML_VALUE_TYPE_UNSIGNED_INT = 1;
+inline constexpr unsigned int NVML_VALUE_TYPE_UNSIGNED_LONG = 2;
 inline constexpr unsigned int NVML_VALUE_TYPE_UNSIGNED_LONG_LONG = 3;
+
+// nvmlPerfPolicyType_t
+inline constexpr unsigned int NVML_PERF_POLICY_POWER = 0;
+inline constexpr unsigned int NVML_PERF_POLICY_THERMAL = 1;
+inline constexpr unsigned int NVML_PERF_POLICY_TOTAL_BASE_CLOCKS = 11;
+
+// GPM's versions, and the metrics that are served: percent, and MiB per second.
+inline constexpr unsigned int NVML_GPM_METRICS_GET_VERSION = 1;
+inline constexpr unsigned int NVML_GPM_SUPPORT_VERSION = 1;
+inline constexpr unsigned int NVML_GPM_METRIC_GRAPHICS_UTIL = 1;
+inline constexpr unsigned int NVML_GPM_METRIC_SM_UTIL = 2;
+inline constexpr unsigned int NVML_GPM_METRIC_SM_OCCUPANCY = 3;
+inline constexpr unsigned int NVML_GPM_METRIC_INTEGER_UTIL = 4;
+inline constexpr unsigned int NVML_GPM_METRIC_ANY_TENSOR_UTIL = 5;
+inline constexpr unsigned int NVML_GPM_METRIC_DRAM_BW_UTIL = 10;
+inline constexpr unsigned int NVML_GPM_METRIC_FP64_UTIL = 11;
+inline constexpr unsigned int NVML_GPM_METRIC_FP32_UTIL = 12;
+inline constexpr unsigned int NVML_GPM_METRIC_FP16_UTIL = 13;
+inline constexpr unsigned int NVML_GPM_METRIC_PCIE_TX_PER_SEC = 20;
+inline constexpr unsigned int NVML_GPM_METRIC_PCIE_RX_PER_SEC = 21;
+inline constexpr unsigned int NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC = 60;
+inline constexpr unsigned int NVML_GPM_METRIC_NVLINK_TOTAL_TX_PER_SEC = 61;
 
 // P2P: nvmlGpuTopologyLevel_t, nvmlGpuP2PStatus_t, nvmlGpuP2PCapsIndex_t, remote link types.
 inline constexpr int NVML_TOPOLOGY_INTERNAL = 0;

@@ -3,27 +3,17 @@
 
 #include <algorithm>
 
+#include "sim/gpu/sensors.h"
 #include "sim/gpu/topology.h"
-#include "sim/gpu/utilisation.h"
 #include "sim/nvml/library.h"
 #include "sim/state/clock.h"
 
 namespace tranche::sim {
 namespace {
 
-std::uint32_t load_permille(const Device& device) {
-  return window_load(device.sim(), device.gpu, last_window(device.sim(), device.gpu)).permille;
-}
+std::uint32_t load(const Device& device) { return load_permille(device.sim(), device.gpu); }
 
-std::uint32_t power_mw(const Device& device) {
-  const Model& model = device.model();
-  return model.idle_power_mw +
-         static_cast<std::uint32_t>(std::uint64_t{model.power_limit_mw - model.idle_power_mw} *
-                                    load_permille(device) / 1000 * 9 / 10);
-}
-
-// 33 degrees idle, 67 at full load.
-std::uint32_t temperature(const Device& device) { return 33 + load_permille(device) * 34 / 1000; }
+std::uint32_t power(const Device& device) { return power_mw(device.model(), load(device)); }
 
 std::uint32_t link_count(const Device& device) {
   return static_cast<std::uint32_t>(
@@ -37,17 +27,49 @@ void set_number(nvmlFieldValue_t& field, std::uint32_t value) {
   field.value.uiVal = value;
 }
 
+void set_count(nvmlFieldValue_t& field, std::uint64_t value) {
+  field.valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+  field.value.ullVal = value;
+}
+
+// Rows, by what the GPU's calls say.
+nvmlReturn_t read_rows(const Device& device, nvmlFieldValue_t& field) {
+  if (!tells_remapped_rows(device.model(), device.hardware())) return NVML_ERROR_NOT_SUPPORTED;
+  const Gpu& gpu = device.hardware();
+  const auto& rows = field.fieldId == NVML_FI_DEV_REMAPPED_COR   ? gpu.remapped_correctable
+                     : field.fieldId == NVML_FI_DEV_REMAPPED_UNC ? gpu.remapped_uncorrectable
+                                                                 : gpu.remap_failed;
+  set_number(field, rows.load());
+  return NVML_SUCCESS;
+}
+
 nvmlReturn_t read_field(const Device& device, nvmlFieldValue_t& field) {
   switch (field.fieldId) {
+    case NVML_FI_DEV_PERF_POLICY_POWER:
+    case NVML_FI_DEV_PERF_POLICY_THERMAL:
+      set_count(field, 0);
+      field.valueType = NVML_VALUE_TYPE_UNSIGNED_LONG;
+      return NVML_SUCCESS;
+    case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION:
+      set_count(field, energy_mj(device.sim(), device.gpu));
+      return NVML_SUCCESS;
+    case NVML_FI_DEV_PCIE_REPLAY_COUNTER:
+      set_number(field, device.hardware().pcie_replays.load());
+      return NVML_SUCCESS;
+    case NVML_FI_DEV_REMAPPED_COR:
+    case NVML_FI_DEV_REMAPPED_UNC:
+    case NVML_FI_DEV_REMAPPED_FAILURE:
+      return read_rows(device, field);
     case NVML_FI_DEV_GET_GPU_RECOVERY_ACTION:
       set_number(field, device.hardware().recovery_action.load());
       return NVML_SUCCESS;
     case NVML_FI_DEV_POWER_AVERAGE:
     case NVML_FI_DEV_POWER_INSTANT:
-      set_number(field, power_mw(device));
+      set_number(field, power(device));
       return NVML_SUCCESS;
     case NVML_FI_DEV_MEMORY_TEMP:
-      set_number(field, temperature(device) + 6);
+      if (!has_memory_sensor(device.model())) return NVML_ERROR_NOT_SUPPORTED;
+      set_number(field, memory_temperature(load(device)));
       return NVML_SUCCESS;
     case NVML_FI_DEV_NVLINK_LINK_COUNT:
       set_number(field, link_count(device));
@@ -104,13 +126,13 @@ NVML_API nvmlReturn_t nvmlDeviceSetPersistenceMode(nvmlDevice_t handle, unsigned
 NVML_API nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t handle, unsigned int sensor,
                                                unsigned int* value) {
   return on_gpu(__func__, handle, given(value) && sensor == 0, [&](const Device& device) {
-    *value = temperature(device);
+    *value = gpu_temperature(load(device));
     return NVML_SUCCESS;
   });
 }
 
 NVML_API nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t handle, unsigned int* value) {
-  return give_number(__func__, handle, value, power_mw);
+  return give_number(__func__, handle, value, power);
 }
 NVML_API nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t handle, unsigned int* value) {
   return give_number(__func__, handle, value,
@@ -124,7 +146,7 @@ NVML_API nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t handle, uns
 // P0 under load, P8 at rest.
 NVML_API nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t handle, unsigned int* value) {
   return give_number(__func__, handle, value,
-                     [](const Device& d) { return load_permille(d) > 0 ? 0U : 8U; });
+                     [](const Device& d) { return load(d) > 0 ? 0U : 8U; });
 }
 
 NVML_API nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t handle, unsigned int type,
@@ -141,7 +163,7 @@ NVML_API nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t handle, unsigned int t
   return on_gpu(__func__, handle, given(value) && type <= 3, [&](const Device& device) {
     const std::uint32_t top =
         type == kMemory ? device.model().clock_memory_mhz : device.model().clock_sm_mhz;
-    *value = load_permille(device) > 0 ? top : top / 5;
+    *value = load(device) > 0 ? top : top / 5;
     return NVML_SUCCESS;
   });
 }

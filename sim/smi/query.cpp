@@ -83,6 +83,16 @@ Value temperature(const GpuRow& gpu) {
   return {std::to_string(value)};
 }
 
+Value memory_temperature(const GpuRow& gpu) {
+  nvmlFieldValue_t field = {};
+  field.fieldId = NVML_FI_DEV_MEMORY_TEMP;
+  if (nvml("nvmlDeviceGetFieldValues", gpu.device, 1, &field) != NVML_SUCCESS ||
+      field.nvmlReturn != NVML_SUCCESS) {
+    return {};
+  }
+  return {std::to_string(field.value.uiVal)};
+}
+
 Value switched(const char* function, const GpuRow& gpu) {
   const auto value = device_number(function, gpu.device);
   if (!value) return {};
@@ -128,6 +138,7 @@ const Field kFields[] = {
     {"persistence_mode", "", "",
      [](const GpuRow& g) { return switched("nvmlDeviceGetPersistenceMode", g); }},
     {"temperature.gpu", "", "", temperature},
+    {"temperature.memory", "", "", memory_temperature},
     {"power.draw", "", "W", [](const GpuRow& g) { return watts("nvmlDeviceGetPowerUsage", g); }},
     {"power.limit", "", "W",
      [](const GpuRow& g) { return watts("nvmlDeviceGetEnforcedPowerLimit", g); }},

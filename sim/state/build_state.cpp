@@ -8,6 +8,7 @@
 #include "sim/machine/mig_tables.h"
 #include "sim/machine/names.h"
 #include "sim/machine/read_number.h"
+#include "sim/state/clock.h"
 #include "sim/state/mig_layout.h"
 
 namespace tranche::sim {
@@ -151,6 +152,7 @@ Result<void> build_gpu(const MachineSpec& machine, std::uint32_t index, State& s
   if (model == machine.models.end()) return unknown(where + ".model", spec.model);
   gpu.model = static_cast<std::uint32_t>(model - machine.models.begin());
   gpu.minor = spec.minor == kNone ? index : spec.minor;
+  gpu.began_ns = now_ns(state);
   const std::string words = fmt::format("{}/{}", machine.name, index);
   TRY(copy(gpu.uuid, spec.uuid.empty() ? "GPU-" + make_uuid(words) : spec.uuid, where + ".uuid"));
   const auto bytes = uuid_bytes(gpu.uuid);

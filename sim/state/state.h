@@ -20,9 +20,9 @@
 //
 // The simulated CUDA library uses the same slots: memory taken through it is `Use::memory` (and
 // `Use::managed`, which the driver may move to the host to make room), kernels that ran add their
-// time to `Use::windows`, contexts count in `Use::contexts`. When they ran is decided in `turns`:
-// one timeline (sim/gpu/gpu_time.h) for each GPU or MIG device that was ever used, each under its
-// own lock. Locks are taken in this order: `lock`, a timeline's, `clock_lock`.
+// time to `Use::windows` and `Turns::busy_ns`, contexts count in `Use::contexts`. When they ran is
+// decided in `turns`: one timeline (sim/gpu/gpu_time.h) for each GPU or MIG device that was ever
+// used, each under its own lock. Locks are taken in this order: `lock`, a timeline's, `clock_lock`.
 //
 // Time is wall-clock time (counted by CLOCK_MONOTONIC, so that it cannot be set back), or
 // `virtual_now` (clock.h).
@@ -40,7 +40,7 @@
 namespace tranche::sim {
 
 inline constexpr std::uint64_t kMagic = 0x314D49534E415254;  // "TRANSIM1"
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 
 inline constexpr unsigned kMaxProfiles = 18;
 inline constexpr unsigned kMaxGpuInstances = 15;
@@ -149,6 +149,19 @@ enum class Presence : std::uint32_t {
 // nvidia-smi compute-policy --set-timeslice: 0 to 3.
 enum class TimeSlice : std::uint32_t { kDefault, kShort, kMedium, kLong };
 
+// How long a GPU or GPU instance was busy until a point in time (sim/gpu/busy_time.h). A change is
+// made in the account that is not `active` and published by that one store.
+struct BusyAccount {
+  std::uint64_t until_ns;    // 0: not begun
+  std::uint64_t busy_ns;     // never decreases
+  std::uint64_t kernels_ns;  // part of Turns::busy_ns that is in it
+};
+struct BusyAccounts {
+  Shared<std::uint32_t> active;
+  std::uint32_t reserved;
+  BusyAccount accounts[2];
+};
+
 struct Gpu {
   std::uint32_t model;
   std::uint32_t minor;
@@ -174,7 +187,15 @@ struct Gpu {
   Shared<std::uint32_t> last_xid;
   Shared<std::uint32_t> time_slice;  // TimeSlice
   std::uint32_t no_reset;  // passed through without reset: a MIG mode change stays pending
+  // Counters that stand still unless tranche-sim changes them.
+  Shared<std::uint32_t> remapped_correctable;  // rows
+  Shared<std::uint32_t> remapped_uncorrectable;
+  Shared<std::uint32_t> remap_failed;
+  Shared<std::uint32_t> pcie_replays;
+  std::uint64_t began_ns;                   // when the driver was loaded
+  BusyAccounts busy;                        // of the whole GPU
   GpuInstance instances[kMaxGpuInstances];  // index = GPU instance id
+  BusyAccounts instance_busy[kMaxGpuInstances];
 };
 
 // Time a process kept the GPU busy in one sample window (window index = wall clock / period).
@@ -299,6 +320,7 @@ struct Turns {
   Shared<std::uint32_t> active;
   std::uint32_t reserved;
   Shared<std::uint64_t> looked_ns;  // CLOCK_MONOTONIC, when live processes were last checked
+  Shared<std::uint64_t> busy_ns;    // of kernels, since the first; never decreases
   Timeline timelines[2];
   Segment segments[kMaxSegments];  // index = sequence % kMaxSegments
 };

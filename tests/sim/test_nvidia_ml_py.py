@@ -86,6 +86,45 @@ def test_processes_and_utilisation(machine):
     assert out == [f"{holder.pid} 315 trainer", "317", "40", f"{holder.pid} 40"]
 
 
+def test_activity_and_energy(machine):
+    """As a monitor reads GPM: two samples, means between them."""
+    one = machine("h200")
+    one.occupy("--util", "100")
+    out = ask(
+        one,
+        "import time\n"
+        "h = n.nvmlDeviceGetHandleByIndex(0)\n"
+        "print(n.nvmlGpmQueryDeviceSupport(h).isSupportedDevice)\n"
+        "a, b = n.nvmlGpmSampleAlloc(), n.nvmlGpmSampleAlloc()\n"
+        "before = n.nvmlDeviceGetTotalEnergyConsumption(h)\n"
+        "n.nvmlGpmSampleGet(h, a)\n"
+        "while n.nvmlDeviceGetTotalEnergyConsumption(h) < before + 50000: time.sleep(0.01)\n"
+        "n.nvmlGpmSampleGet(h, b)\n"
+        "g = n.c_nvmlGpmMetricsGet_t()\n"
+        "g.version, g.numMetrics, g.sample1, g.sample2 = n.NVML_GPM_METRICS_GET_VERSION, 1, a, b\n"
+        "g.metrics[0].metricId = n.NVML_GPM_METRIC_GRAPHICS_UTIL\n"
+        "n.nvmlGpmMetricsGet(g)\n"
+        "print(g.metrics[0].nvmlReturn, round(g.metrics[0].value))\n"
+        "n.nvmlGpmSampleFree(a)\n"
+        "n.nvmlGpmSampleFree(b)\n",
+    )
+    assert out.splitlines() == ["1", "0 100"]
+
+
+def test_worn_memory_and_a_bad_link(machine):
+    one = machine("l20")
+    ask_both = (
+        "h = n.nvmlDeviceGetHandleByIndex(0)\n"
+        "print(n.nvmlDeviceGetRemappedRows(h), n.nvmlDeviceGetPcieReplayCounter(h))"
+    )
+    one.sim("fault", "rows", "--gpu", "0", "--correctable", "1", "--uncorrectable", "2", "--failed")
+    one.sim("fault", "replays", "--gpu", "0", "--count", "5")
+    one.sim("fault", "replays", "--gpu", "0", "--count", "2")
+    assert ask(one, ask_both) == "(1, 2, 0, 1) 7"
+    one.sim("clear")
+    assert ask(one, ask_both) == "(0, 0, 0, 0) 0"
+
+
 def test_xid_event(machine):
     one = machine("l20")
     sim = one.sim
