@@ -1,8 +1,8 @@
 #pragma once
 // Our own declarations of the part of NVML's ABI that we use, so that building needs no NVIDIA
 // header. Names keep NVML's spelling. Layouts and version words are those of nvml.h 12.9 and 13.5,
-// which agree; abi_test.cpp and a comparison with the simulated library check them. Source: NVML
-// API reference, https://docs.nvidia.com/deploy/nvml-api/.
+// which agree (but for kGpmMetrics); abi_test.cpp and a comparison with the simulated library check
+// them. Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/.
 
 #include <cstdint>
 
@@ -37,6 +37,7 @@ using Device = struct DeviceHandle*;
 using GpuInstance = struct GpuInstanceHandle*;
 using ComputeInstance = struct ComputeInstanceHandle*;
 using EventSet = struct EventSetHandle*;
+using GpmSample = struct GpmSampleHandle*;
 
 inline constexpr unsigned kStringSize = 96;  // the largest of NVML's name and UUID buffers
 
@@ -245,7 +246,78 @@ struct FieldValue {
   FieldContent value;
 };
 
+// nvmlValueType_t
+inline constexpr std::int32_t kValueUnsignedInt = 1;
+inline constexpr std::int32_t kValueUnsignedLong = 2;
+inline constexpr std::int32_t kValueUnsignedLongLong = 3;
+
+inline constexpr std::uint32_t kFieldPowerThrottled = 74;  // ns
+inline constexpr std::uint32_t kFieldMemoryTemperature = 82;
 inline constexpr std::uint32_t kFieldRecoveryAction = 230;
+inline constexpr std::uint32_t kFieldHeatThrottled = 269;  // ns; 580 and later
+
+// nvmlUtilization_t: percent of the sample period.
+struct Utilization {
+  std::uint32_t gpu;
+  std::uint32_t memory;
+};
+
+// nvmlViolationTime_t
+struct ViolationTime {
+  std::uint64_t reference_us;
+  std::uint64_t violation_ns;
+};
+
+// nvmlPerfPolicyType_t
+inline constexpr int kPolicyPower = 0;
+inline constexpr int kPolicyThermal = 1;
+// nvmlClockType_t
+inline constexpr unsigned kClockSm = 1;
+inline constexpr unsigned kClockMemory = 2;
+// nvmlTemperatureSensors_t
+inline constexpr unsigned kSensorGpu = 0;
+
+// nvmlGpmSupport_t. The versions of GPM's structs are plain numbers.
+struct GpmSupport {
+  std::uint32_t version;
+  std::uint32_t is_supported;
+};
+
+// nvmlGpmMetric_t: the unit of `value` depends on the metric.
+struct GpmMetric {
+  std::uint32_t metric_id;
+  Return result;
+  double value;
+  const char* short_name;
+  const char* long_name;
+  const char* unit;
+};
+
+// nvmlGpmMetricsGet_t. NVML touches the first `count` metrics; how many its own array has grows
+// with each release (98 in 12.0, 477 in 13.3).
+inline constexpr unsigned kGpmMetrics = 512;
+struct GpmMetricsGet {
+  std::uint32_t version;
+  std::uint32_t count;
+  GpmSample first;
+  GpmSample second;
+  GpmMetric metrics[kGpmMetrics];
+};
+
+inline constexpr std::uint32_t kGpmVersion = 1;
+// NVML_GPM_METRIC_*: percent, and MiB per second.
+inline constexpr std::uint32_t kGpmGraphics = 1;
+inline constexpr std::uint32_t kGpmSm = 2;
+inline constexpr std::uint32_t kGpmSmOccupancy = 3;
+inline constexpr std::uint32_t kGpmAnyTensor = 5;
+inline constexpr std::uint32_t kGpmDram = 10;
+inline constexpr std::uint32_t kGpmFp64 = 11;
+inline constexpr std::uint32_t kGpmFp32 = 12;
+inline constexpr std::uint32_t kGpmFp16 = 13;
+inline constexpr std::uint32_t kGpmPcieSent = 20;
+inline constexpr std::uint32_t kGpmPcieReceived = 21;
+inline constexpr std::uint32_t kGpmNvlinkReceived = 60;
+inline constexpr std::uint32_t kGpmNvlinkSent = 61;
 
 struct EventData {
   Device device;

@@ -35,6 +35,13 @@ static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, used_memory) ==
 static_assert(sizeof(ProcessUtilizationSample) == 32 &&
               offsetof(ProcessUtilizationSample, sm_util) == 16);
 static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, value) == 32);
+static_assert(sizeof(Utilization) == 8 && offsetof(Utilization, memory) == 4);
+static_assert(sizeof(ViolationTime) == 16 && offsetof(ViolationTime, violation_ns) == 8);
+static_assert(sizeof(GpmSupport) == 8);
+static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmMetric, value) == 8 &&
+              offsetof(GpmMetric, unit) == 32);
+static_assert(offsetof(GpmMetricsGet, first) == 8 && offsetof(GpmMetricsGet, metrics) == 24 &&
+              sizeof(GpmMetricsGet) == 24 + kGpmMetrics * sizeof(GpmMetric));
 static_assert(sizeof(EventData) == 32 && offsetof(EventData, gpu_instance_id) == 24);
 
 TEST(Abi, VersionWordsHoldSizeAndVersion) {

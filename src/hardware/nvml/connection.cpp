@@ -74,6 +74,9 @@ Session::~Session() {
   for (EventSet set : event_sets_) {
     if (api().nvmlEventSetFree.pointer != nullptr) api().nvmlEventSetFree.pointer(set);
   }
+  for (GpmSample sample : gpm_samples_) {
+    if (api().nvmlGpmSampleFree.pointer != nullptr) api().nvmlGpmSampleFree.pointer(sample);
+  }
   api().nvmlShutdown.pointer();
   library_.reset();  // unload before the count lets the next session load the library
   const std::scoped_lock lock(count_->mutex);
@@ -92,6 +95,19 @@ void Session::release(EventSet set) {
     if (std::erase(event_sets_, set) == 0) return;
   }
   if (api().nvmlEventSetFree.pointer != nullptr) api().nvmlEventSetFree.pointer(set);
+}
+
+void Session::keep(GpmSample sample) {
+  const std::scoped_lock lock(mutex_);
+  gpm_samples_.push_back(sample);
+}
+
+void Session::release(GpmSample sample) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::erase(gpm_samples_, sample) == 0) return;
+  }
+  if (api().nvmlGpmSampleFree.pointer != nullptr) api().nvmlGpmSampleFree.pointer(sample);
 }
 
 Connection::Connection(Options options)

@@ -68,9 +68,11 @@ class Session {
 
   const Api& api() const { return library_->api(); }
   const Library& library() const { return *library_; }
-  // keep(): the session frees `set` when it ends. release(): frees it now, and only once.
+  // keep(): the session frees it when it ends. release(): frees it now, and only once.
   void keep(EventSet set);
   void release(EventSet set);
+  void keep(GpmSample sample);
+  void release(GpmSample sample);
 
  private:
   Session(std::shared_ptr<const Library> library, std::shared_ptr<SessionCount> count);
@@ -79,6 +81,7 @@ class Session {
   std::shared_ptr<SessionCount> count_;
   std::mutex mutex_;
   std::vector<EventSet> event_sets_;
+  std::vector<GpmSample> gpm_samples_;
 };
 
 class Connection {
