@@ -9,6 +9,7 @@
 #include "nvml/events.h"
 #include "nvml/process_reader.h"
 #include "nvml/reader.h"
+#include "nvml/telemetry_reader.h"
 
 namespace tranche::nvml::nvml_faults_test {
 namespace {
@@ -40,6 +41,8 @@ struct Session {
     std::vector<std::string> uuids;
     for (const auto& gpu : machine->gpus) uuids.push_back(gpu.uuid.value);
     (void)processes.read(uuids);  // whatever it says, the others go on
+    (void)telemetry.read_fast(uuids);
+    (void)telemetry.read_slow(uuids);
     topology = reader.read_topology(*machine);
     subscription = events.subscribe(*machine);
     if (subscription) event = events.wait(1ms, {});
@@ -49,6 +52,7 @@ struct Session {
   Reader reader{connection};
   EventSource events{connection};
   ProcessReader processes{connection};
+  TelemetryReader telemetry{connection};
   Result<gpu::Machine> machine;
   Result<gpu::Topology> topology;
   Result<gpu::EventSource::Subscription> subscription;
