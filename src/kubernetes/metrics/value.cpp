@@ -21,7 +21,7 @@ void append_decimal(std::string& out, const Decimal& decimal) {
   const auto places = static_cast<std::size_t>(decimal.places);
   const std::size_t before = digits.size() > places ? digits.size() - places : 0;
   out += before == 0 ? "0" : digits.substr(0, before);
-  std::string_view after = digits.substr(before);
+  const std::string_view after = digits.substr(before);
   const std::size_t last = after.find_last_not_of('0');
   if (last == std::string_view::npos) return;
   out += '.';
