@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <string>
@@ -63,6 +64,11 @@ class HttpClient {
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
     return receive();
   }
+  // Waits for the beginning of an answer and leaves it unread.
+  bool has_answer() const {
+    char one = 0;
+    return ::recv(socket_, &one, 1, MSG_PEEK) == 1;
+  }
   // Reads until the server ends the connection. False: it does not.
   bool is_ended() {
     while (receive_more()) {
@@ -72,11 +78,11 @@ class HttpClient {
 
  private:
   bool receive_more() {
-    std::string chunk(65536, '\0');
+    std::array<char, 16384> chunk;
     const auto got = ::recv(socket_, chunk.data(), chunk.size(), 0);
     has_end_ = got == 0 || (got < 0 && errno == ECONNRESET);
     if (got <= 0) return false;
-    received_.append(chunk, 0, static_cast<std::size_t>(got));
+    received_.append(chunk.data(), static_cast<std::size_t>(got));
     return true;
   }
   // npos: it is not all there.

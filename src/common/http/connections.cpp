@@ -29,7 +29,8 @@ void Connections::add(bufferevent* stream) {
     connection.is_ended = true;  // it has no socket yet: adopt() shuts it down
     ++ended_;
   }
-  evbuffer_add_cb(bufferevent_get_input(stream), &Connections::on_bytes, &connection);
+  evbuffer_add_cb(bufferevent_get_input(stream), &Connections::on_input, &connection);
+  evbuffer_add_cb(bufferevent_get_output(stream), &Connections::on_output, &connection);
   // If evhttp fails to make the connection, it frees the stream without a word.
   bufferevent_incref(stream);
   new_.push_back(stream);
@@ -58,8 +59,11 @@ void Connections::adopt() {
 }
 
 void Connections::forget(Connection& connection) {
-  evbuffer_remove_cb(bufferevent_get_input(connection.stream), &Connections::on_bytes, &connection);
+  evbuffer_remove_cb(bufferevent_get_input(connection.stream), &Connections::on_input, &connection);
+  evbuffer_remove_cb(bufferevent_get_output(connection.stream), &Connections::on_output,
+                     &connection);
   bytes_ -= connection.bytes;
+  unread_ -= connection.unread;
   if (connection.is_ended) --ended_;
   all_.erase(connection.stream);
 }
@@ -68,6 +72,7 @@ void Connections::forget(Connection& connection) {
 void Connections::end(Connection& connection) {
   if (std::exchange(connection.is_ended, true)) return;
   ++connection.owner->ended_;
+  connection.owner->unread_ -= std::exchange(connection.unread, 0);
   ::shutdown(bufferevent_getfd(connection.stream), SHUT_RDWR);
 }
 
@@ -87,7 +92,7 @@ bool Connections::make_room() {
   return true;
 }
 
-void Connections::on_bytes(evbuffer* /*input*/, const evbuffer_cb_info* info, void* connection) {
+void Connections::on_input(evbuffer* /*input*/, const evbuffer_cb_info* info, void* connection) {
   auto& one = *static_cast<Connection*>(connection);
   if (info->n_added > 0) one.owner->arrived(one, info->n_added);
 }
@@ -97,6 +102,31 @@ void Connections::arrived(Connection& connection, std::size_t bytes) {
   connection.bytes += bytes;
   bytes_ += bytes;
   if (bytes_ > limits_.bytes || connection.bytes > limits_.bytes_of_one) end(connection);
+}
+
+void Connections::on_output(evbuffer* /*output*/, const evbuffer_cb_info* info, void* connection) {
+  auto& one = *static_cast<Connection*>(connection);
+  if (!one.is_ended) one.owner->answer_changed(one, *info);
+}
+
+void Connections::answer_changed(Connection& connection, const evbuffer_cb_info& info) {
+  connection.unread += info.n_added - info.n_deleted;
+  unread_ += info.n_added - info.n_deleted;
+  if (info.n_added == 0) return;
+  while (unread_ > limits_.unread) {
+    auto* longest = longest_unread(connection);
+    if (longest == nullptr) return;
+    end(*longest);
+  }
+}
+
+Connections::Connection* Connections::longest_unread(const Connection& but) {
+  Connection* longest = nullptr;
+  for (auto& [stream, one] : all_) {
+    if (one.unread == 0 || &one == &but) continue;
+    if (longest == nullptr || one.since < longest->since) longest = &one;
+  }
+  return longest;
 }
 
 // What is left in the stream is of the next request, sent early.

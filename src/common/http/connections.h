@@ -31,6 +31,8 @@ class Connections {
     // What one connection may send ahead of what is being read, and what all may together.
     std::size_t bytes_of_one = 0;
     std::size_t bytes = 0;
+    // Of answers that clients have not read: above it, the one that has waited longest ends.
+    std::size_t unread = 0;
     std::chrono::milliseconds request_time{};
     std::chrono::milliseconds idle_time{};
   };
@@ -60,6 +62,7 @@ class Connections {
     Connections* owner = nullptr;
     bufferevent* stream = nullptr;
     std::size_t bytes = 0;   // that have come and that no handler has
+    std::size_t unread = 0;  // of its answer; none once it is ended
     bool is_idle = false;    // waits for its next request
     bool is_served = false;  // a handler has its request
     bool is_ended = false;   // shut down; evhttp has not freed it yet
@@ -70,15 +73,19 @@ class Connections {
   bool make_room();
   void arrived(Connection& connection, std::size_t bytes);
   void recount(Connection& connection);
+  void answer_changed(Connection& connection, const evbuffer_cb_info& info);
+  Connection* longest_unread(const Connection& but);
   void forget(Connection& connection);
   static void end(Connection& connection);
-  static void on_bytes(evbuffer* input, const evbuffer_cb_info* info, void* connection);
+  static void on_input(evbuffer* input, const evbuffer_cb_info* info, void* connection);
+  static void on_output(evbuffer* output, const evbuffer_cb_info* info, void* connection);
 
   const Limits limits_;
   std::map<bufferevent*, Connection> all_;
   std::vector<bufferevent*> new_;  // not adopted yet; holds a reference to each
   std::size_t ended_ = 0;          // of all_
   std::size_t bytes_ = 0;          // of all_
+  std::size_t unread_ = 0;         // of all_
   Event adopt_;
 };
 

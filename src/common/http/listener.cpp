@@ -13,6 +13,9 @@ namespace tranche::http {
 namespace {
 
 constexpr int kBacklog = 128;
+// What the kernel keeps of one connection in each direction, by default up to several MB: of many
+// connections whose clients do not read, that would be the memory of the whole control group.
+constexpr int kKernelBytes = 128 << 10;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
@@ -48,6 +51,8 @@ Result<Listener> listen_at(int family, const sockaddr* address, socklen_t length
   // Accepted sockets inherit it. Without it the end of a response waits 40 ms for the peer's
   // acknowledgement of its beginning.
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kKernelBytes, sizeof(kKernelBytes));
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &kKernelBytes, sizeof(kKernelBytes));
   if (family == AF_INET6) {
     ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   }

@@ -3,6 +3,11 @@
 #include <system_error>
 
 namespace tranche::http {
+namespace {
+
+constexpr int kAttempts = 3;
+
+}  // namespace
 
 Result<FileReading> read_regular(const FsRoot& root, const std::filesystem::path& file,
                                  std::size_t max_bytes) {
@@ -12,7 +17,11 @@ Result<FileReading> read_regular(const FsRoot& root, const std::filesystem::path
   if (type != Type::regular && type != Type::not_found && type != Type::none) {
     return fail(Code::kInvalidArgument, root.resolve(file).string() + " is no regular file");
   }
-  return root.observe(file, max_bytes);
+  auto reading = root.observe(file, max_bytes);
+  for (int i = 1; i < kAttempts && reading && reading->being_written.value_or(false); ++i) {
+    reading = root.observe(file, max_bytes);
+  }
+  return reading;
 }
 
 }  // namespace tranche::http

@@ -40,6 +40,7 @@ Connections::Limits limits_of(const Server::Options& options) {
   return {.count = options.max_connections,
           .bytes_of_one = 2 * (options.max_body_bytes + kMaxHeaderBytes),
           .bytes = options.max_bytes_under_way,
+          .unread = options.max_unread_bytes,
           .request_time = options.request_time,
           .idle_time = options.idle_time};
 }
@@ -151,12 +152,13 @@ Server::Impl::~Impl() {
   }
   // Their connections may be gone, and then nothing else frees them.
   for (auto* request : std::exchange(open_, {})) reply(request, {.status = 503, .body = "ending"});
+  // Before what they use: the loop runs once more.
+  woken_.reset();
+  sweep_.reset();
   if (connections_) connections_->adopt();
   http_.reset();
   // What libevent frees later, it frees now: streams refer to this.
   if (base_) event_base_loop(base_.get(), EVLOOP_NONBLOCK);
-  woken_.reset();
-  sweep_.reset();
   connections_.reset();
   base_.reset();
 }

@@ -2,9 +2,10 @@
 // A small HTTP server (HTTP/1.1), with TLS 1.2 and 1.3 for the API server's webhook requests and
 // kubelet's probes, and with or without TLS for metrics. One thread handles all connections, so an
 // idle or slow one costs no thread; a few more run the handler. Everything is bounded: connections,
-// bytes of a body and of all bodies in flight, and the time that a request may take to arrive. When
-// all connections are taken, the one idle longest is closed. A request that is neither GET nor POST
-// is refused.
+// bytes of a body and of all bodies in flight, bytes of answers that nobody reads, and the time
+// that a request may take to arrive. When all connections are taken, the one idle longest is
+// closed; when too much is unread, the one whose answer waits longest. A request that is neither
+// GET nor POST is refused.
 //
 // The certificate can be replaced at any time: open connections continue, new ones get the new one.
 // Until one is set, every handshake fails.
@@ -53,6 +54,8 @@ class Server {
     std::uint16_t port = 0;  // 0: any free one
     std::size_t max_body_bytes = std::size_t{1} << 20U;
     std::size_t max_bytes_under_way = std::size_t{64} << 20U;
+    // Of all answers that clients have not read. One answer alone may be larger.
+    std::size_t max_unread_bytes = std::size_t{64} << 20U;
     std::size_t max_connections = 256;
     // From the connection, or the first byte of the request, to its last byte.
     std::chrono::milliseconds request_time = std::chrono::seconds(10);
