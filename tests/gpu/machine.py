@@ -1,6 +1,6 @@
 """The GPU that the tests of this folder run on, and containers on it that a real arbiter serves:
-the simulated L20, or this machine's own with TRANCHE_GPU=real. Everything else is the same code for
-both.
+the simulated L20 (or another model), or this machine's own with TRANCHE_GPU=real. Everything else is
+the same code for both.
 
 On a real GPU: plain allocations of some GiB, some seconds of work; no mode, clock or partition is
 changed, no MPS is started, no managed memory is taken, and processes of others are left alone."""
@@ -125,18 +125,19 @@ def real() -> Gpu:
     return gpu
 
 
-def simulated(folder: pathlib.Path) -> Gpu:
-    machine, uuid = ours.simulated_l20(folder)
+def simulated(folder: pathlib.Path, model: str) -> Gpu:
+    machine, uuid = ours.simulated(model, folder)
     env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", **machine)
     env.pop("CUDA_VISIBLE_DEVICES", None)
     return describe(str(BUILD / "sim" / "nvidia-smi"), env, uuid)
 
 
-def open_gpu(folder: pathlib.Path) -> Gpu:
+def open_gpu(folder: pathlib.Path, model: str = "l20") -> Gpu:
+    """`model` (a machine of sim/machines) is that of the simulated GPU."""
     for program in (TRANCHE, LOAD, LIMITER):
         if not program.exists():
             raise Missing(f"{program} is not built: make, or tests/gpu/run")
-    return real() if REAL else simulated(folder)
+    return real() if REAL else simulated(folder, model)
 
 
 @dataclasses.dataclass
