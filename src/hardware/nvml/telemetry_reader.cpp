@@ -41,11 +41,11 @@ std::vector<Result<Reading>> TelemetryReader::read(std::span<const std::string> 
                                                    std::shared_ptr<Session> session, Work work) {
   std::vector<std::shared_ptr<Telemetry<Reading>>> answers;
   std::vector<DeadlinePool::Task> tasks;
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
+  for (const std::string& uuid : gpus) {
     const auto& answer = answers.emplace_back(std::make_shared<Telemetry<Reading>>());
-    answer->reading.uuid = gpus[i];
-    tasks.push_back({.key = "telemetry of " + gpus[i],
-                     .work = [session, answer, step = work(i)](Progress& progress) {
+    answer->reading.uuid = uuid;
+    tasks.push_back({.key = "telemetry of " + uuid,
+                     .work = [session, answer, step = work(uuid)](Progress& progress) {
                        Calls calls(session->api(), progress);
                        FigureCalls call(calls);
                        const auto device = call.find(answer->reading.uuid);
@@ -77,15 +77,15 @@ Result<std::vector<Result<gpu::FastReading>>> TelemetryReader::read_fast(
     std::span<const std::string> gpus) {
   ASSIGN_OR_RETURN(auto current, session());
   return read<gpu::FastReading>(gpus, std::move(current),
-                                [](std::size_t) { return &read_fast_figures; });
+                                [](const std::string&) { return &read_fast_figures; });
 }
 
 Result<std::vector<Result<gpu::SlowReading>>> TelemetryReader::read_slow(
     std::span<const std::string> gpus) {
   ASSIGN_OR_RETURN(const auto current, session());
-  return read<gpu::SlowReading>(gpus, current, [&](std::size_t i) {
-    return [current, tracker = tracker(gpus[i], current)](FigureCalls& call, Device device,
-                                                          gpu::SlowReading& reading) {
+  return read<gpu::SlowReading>(gpus, current, [&](const std::string& uuid) {
+    return [current, tracker = tracker(uuid, current)](FigureCalls& call, Device device,
+                                                       gpu::SlowReading& reading) {
       read_slow_figures(call, current, device, *tracker, reading);
     };
   });

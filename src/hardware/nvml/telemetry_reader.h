@@ -33,7 +33,7 @@ class TelemetryReader final : public gpu::TelemetryReader {
   Result<std::shared_ptr<Session>> session();
   std::shared_ptr<GpmTracker> tracker(const std::string& uuid,
                                       const std::shared_ptr<Session>& session);
-  // `work(i)` reads GPU i, and is called on the pool.
+  // `work(uuid)` is what reads the GPU on the pool.
   template <class Reading, class Work>
   std::vector<Result<Reading>> read(std::span<const std::string> gpus,
                                     std::shared_ptr<Session> session, Work work);
