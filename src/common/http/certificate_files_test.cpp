@@ -132,13 +132,13 @@ TEST_F(CertificateFilesTest, AFileThatIsBeingWrittenIsWaitedFor) {
 TEST_F(CertificateFilesTest, AServerTakesWhatIsGiven) {
   const auto server = *Server::open(
       {.address = "127.0.0.1"}, [](const Request&, const std::stop_token&) { return Response{}; });
-  for (const auto& [pair, authority] : {issue(), issue()}) {
-    write(pair);
+  for (const auto& issued : {issue(), issue()}) {
+    write(issued.pair);
     const auto changed = files_.changed();
     ASSERT_TRUE(changed && *changed);
     ASSERT_TRUE(server->set_certificate(**changed));
     EXPECT_TRUE(test::eventually(
-        [&] { return test::HttpsClient(server->port(), authority).is_connected(); }));
+        [&] { return test::HttpsClient(server->port(), issued.authority).is_connected(); }));
   }
 }
 
