@@ -129,7 +129,10 @@ TEST_F(PlainServerTest, RequestsSentTogetherAreCountedOff) {
 }
 
 TEST_F(PlainServerTest, EndsAClientThatSendsWithoutEndAndReadsNothing) {
-  start({.max_body_bytes = 1000, .request_time = 1h, .idle_time = 1h});
+  start({.max_body_bytes = 1000,
+         .max_bytes_under_way = std::size_t{1} << 30U,
+         .request_time = 1h,
+         .idle_time = 1h});
   HttpClient client(port(), kKernelPart);
   ASSERT_TRUE(client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n"));
   const std::string more(65536, 'x');
@@ -230,7 +233,7 @@ TEST_F(PlainServerTest, ManyIdleConnectionsKeepNobodyOut) {
 TEST_F(PlainServerTest, WhereHandlersHaveAllPlacesANewConnectionEnds) {
   std::latch begun(2);
   std::latch go_on(1);
-  start({.max_connections = 2, .handlers = 2},
+  start({.max_connections = 2, .request_time = 1h, .handlers = 2},
         [&](const Request& request, const std::stop_token&) -> Response {
           if (request.path == "/slow") {
             begun.count_down();
