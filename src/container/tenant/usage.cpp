@@ -305,6 +305,19 @@ std::uint64_t Usage::charged(unsigned device) const {
   return sum;
 }
 
+std::uint64_t Usage::released(unsigned device) const {
+  std::uint64_t sum = 0;
+  for (unsigned slot = 0; slot < wire::kMaxProcesses; ++slot) {
+    if (!owners_[slot]) continue;
+    const wire::Slot& from = file().slot[slot];
+    const std::uint64_t word = from.charged[device];
+    if (wire::is_forged(word)) continue;
+    const std::uint64_t released = wire::released_bytes(from.work[device].released);
+    sum = wire::add(sum, std::min(wire::bytes_of(word), released));
+  }
+  return sum;
+}
+
 std::uint32_t Usage::waiting(unsigned slot, unsigned device) const {
   return file().slot[slot].work[device].waiting;
 }

@@ -97,6 +97,8 @@ class Usage {
   std::vector<std::uint64_t> kept(unsigned slot) const;
   // The sum of charged bytes over all taken slots, excluding forged words.
   std::uint64_t charged(unsigned device) const;
+  // The part of charged() that kept() leaves out.
+  std::uint64_t released(unsigned device) const;
   std::uint64_t spent_ns(unsigned device) const;
   // The number of threads of the process in `slot` waiting at the gate.
   std::uint32_t waiting(unsigned slot, unsigned device) const;

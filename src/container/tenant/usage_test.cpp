@@ -79,8 +79,10 @@ TEST_F(UsageTest, WhatAProcessLetGoOfIsChargedAndNotKept) {
   slot.work[0].released = 2;
   EXPECT_EQ(usage.charged(0), 5 * wire::kReleasedUnit);
   EXPECT_EQ(usage.kept(0)[0], 3 * wire::kReleasedUnit);
+  EXPECT_EQ(usage.released(0), 2 * wire::kReleasedUnit);
   slot.work[0].released = ~std::uint32_t{0};
   EXPECT_EQ(usage.kept(0)[0], 0U) << "more than there is";
+  EXPECT_EQ(usage.released(0), 5 * wire::kReleasedUnit);
   slot.charged[0] = wire::kMostCharged + 1;
   EXPECT_EQ(usage.kept(0)[0], wire::kMostCharged + 1) << "forged: the arbiter is to see it";
   usage.release(kOne);

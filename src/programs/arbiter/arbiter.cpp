@@ -373,6 +373,7 @@ ArbiterStatus Arbiter::status() const {
     for (unsigned i = 0; i < limits.devices.size(); ++i) {
       told.devices.push_back({.limits = limits.devices[i],
                               .charged_bytes = tenant.session->usage().charged(i),
+                              .released_bytes = tenant.session->usage().released(i),
                               .gpu_ns = static_cast<std::uint64_t>(charged(id, i).count())});
     }
   }

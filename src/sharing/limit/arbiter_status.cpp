@@ -68,6 +68,7 @@ T word_at(const json::Fields& fields, std::string_view key,
 json::Value to_json(const TenantDevice& device) {
   json::Value entry = json_of(device.limits);
   entry["chargedBytes"] = device.charged_bytes;
+  if (device.released_bytes > 0) entry["releasedBytes"] = device.released_bytes;
   entry["outsideBytes"] = device.outside_bytes;
   entry["gpuNs"] = device.gpu_ns;
   if (device.may_hold_bytes) entry["mayHoldBytes"] = *device.may_hold_bytes;
@@ -138,6 +139,7 @@ TenantDevice read_device(const json::Fields& fields) {
   return {.limits = device_limits_of(fields),
           .may_hold_bytes = optional_at(fields, "mayHoldBytes"),
           .charged_bytes = fields.need<std::uint64_t>("chargedBytes"),
+          .released_bytes = optional_at(fields, "releasedBytes").value_or(0),
           .outside_bytes = fields.need<std::uint64_t>("outsideBytes"),
           .gpu_ns = fields.need<std::uint64_t>("gpuNs")};
 }

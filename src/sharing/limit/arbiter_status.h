@@ -28,8 +28,11 @@ struct TenantDevice {
   DeviceLimits limits;
   std::optional<std::uint64_t> may_hold_bytes{};  // at present, including what it may borrow
   std::uint64_t charged_bytes = 0;                // charged by its processes
-  std::uint64_t outside_bytes = 0;                // counted by NVML beyond that
-  std::uint64_t gpu_ns = 0;                       // GPU time charged since this arbiter started
+  // Of these: released, and charged until NVML has told who holds it. So the tenant uses
+  // charged_bytes - released_bytes + outside_bytes.
+  std::uint64_t released_bytes = 0;
+  std::uint64_t outside_bytes = 0;  // counted by NVML beyond that
+  std::uint64_t gpu_ns = 0;         // GPU time charged since this arbiter started
   bool operator==(const TenantDevice&) const = default;
 };
 

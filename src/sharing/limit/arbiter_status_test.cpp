@@ -34,6 +34,7 @@ ArbiterStatus full() {
                                                .enforcer = MemoryEnforcer::kKernel},
                                     .may_hold_bytes = 9,
                                     .charged_bytes = 5,
+                                    .released_bytes = 4,
                                     .outside_bytes = 6,
                                     .gpu_ns = ~std::uint64_t{0}},
                                    {.limits = {.uuid = "MIG-2"}}}}},

@@ -1,0 +1,341 @@
+#include "agent/metrics/attribution.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace tranche::agent {
+namespace {
+
+using holdings::Holding;
+using metrics::ContainerFigures;
+using metrics::Mechanism;
+
+struct RowKey {
+  std::string ns;
+  std::string pod;
+  std::string container;
+  std::string device;
+  std::string resource;
+  auto operator<=>(const RowKey&) const = default;
+};
+
+struct Row {
+  AttributedContainer made;
+  std::string pod_uid;               // as the node's control groups name it
+  std::vector<std::string> tenants;  // each once
+  unsigned processes = 0;
+  std::uint64_t memory = 0;
+  bool is_told = true;     // the driver tells the memory of all its processes
+  bool is_certain = true;  // no process may be its own or another container's of the Pod
+};
+
+using Rows = std::map<RowKey, Row>;
+
+// A device of the machine.
+struct Place {
+  const gpu::Gpu* gpu = nullptr;
+  const gpu::MigInstance* instance = nullptr;
+};
+
+class Attributing {
+ public:
+  explicit Attributing(const AttributionSources& sources) : of_(sources) {
+    for (const auto& gpu : of_.machine.gpus) {
+      places_.emplace(gpu.uuid.value, Place{&gpu, nullptr});
+      for (const auto& instance : gpu.mig_instances) {
+        places_.emplace(instance.uuid.value, Place{&gpu, &instance});
+      }
+    }
+    for (const auto& pod : of_.pods) {
+      pods_.emplace(pod.uid, &pod);
+      pods_on_node_.emplace(cluster::uid_on_node(pod), &pod);
+    }
+    if (of_.arbiter == nullptr) return;
+    for (const auto& tenant : of_.arbiter->tenants) tenants_.emplace(tenant.id, &tenant);
+    for (const auto& server : of_.arbiter->mps_servers)
+      mps_servers_.insert({server.device, server.pid});
+  }
+
+  Attribution make() {
+    for (const auto& holding : of_.held) add(holding);
+    for (auto& [key, row] : rows_) by_pod_[{row.pod_uid, key.device}].push_back(&row);
+    for (const auto& [device, processes] : of_.processes) assign(device, processes);
+    for (auto& [key, row] : rows_) finish(key, row);
+    Attribution made;
+    for (const auto& gpu : of_.machine.gpus) account(gpu, made.memory);
+    for (auto& [key, row] : rows_) made.containers.push_back(std::move(row.made));
+    count_tranches(made.tranches);
+    return made;
+  }
+
+ private:
+  static Mechanism mechanism_of(const Holding& holding, bool is_instance) {
+    switch (holding.use) {
+      case holdings::Use::kWhole:
+        return is_instance ? Mechanism::kMig : Mechanism::kExclusive;
+      case holdings::Use::kTimeSliced:
+        return holding.wire == holdings::Wire::kClaim ? Mechanism::kShare : Mechanism::kTimeSlicing;
+      case holdings::Use::kMps:
+        return Mechanism::kMps;
+      case holdings::Use::kShared:
+        return Mechanism::kShare;
+    }
+    return Mechanism::kShare;
+  }
+
+  // The part of its device that one holding is.
+  double part_of(const Holding& holding, const Place& place) const {
+    if (holding.wire != holdings::Wire::kDevicePlugin) {
+      if (holding.use == holdings::Use::kWhole || !holding.part) return 1;
+      const auto& part = *holding.part;
+      const auto usable = place.gpu->usable_memory().value;
+      if (part.memory && usable > 0) {
+        return std::min(1.0, static_cast<double>(part.memory->value) / static_cast<double>(usable));
+      }
+      return part.permille ? *part.permille / 1000.0 : 1;
+    }
+    const auto* const resource = of_.offer.find(holding.resource);
+    if (resource == nullptr || !offer::is_replica_id(holding.id)) return 1;
+    const auto device = std::ranges::find(resource->devices, holding.device, &offer::Device::uuid);
+    if (device == resource->devices.end()) return 1;
+    const auto counts = offer::tranche_counts(*resource);
+    const auto index = static_cast<std::size_t>(device - resource->devices.begin());
+    return 1.0 / std::max(1, counts.at(index));
+  }
+
+  static double part_of_gpu(const Place& place) {
+    if (place.instance == nullptr) return 1;
+    const auto& profile = place.instance->profile;
+    const int all = place.gpu->mig_geometry.compute_slices;
+    return all > 0 ? static_cast<double>(profile.compute_slices) / all : 1;
+  }
+
+  void add(const Holding& holding) {
+    if (holding.pod.empty() || holding.container.empty()) return;
+    const auto place = places_.find(holding.device);
+    if (place == places_.end()) return;
+    const bool is_instance = place->second.instance != nullptr;
+    RowKey key{holding.ns, holding.pod, holding.container, holding.device, holding.resource.value};
+    const auto [at, is_new] = rows_.try_emplace(std::move(key));
+    auto& row = at->second;
+    auto& figures = row.made.figures;
+    if (is_new) {
+      figures = {.ns = holding.ns,
+                 .pod = holding.pod,
+                 .container = holding.container,
+                 .resource = holding.resource.value,
+                 .mechanism = mechanism_of(holding, is_instance),
+                 .gpu = place->second.gpu->uuid.value,
+                 .device = holding.device,
+                 .mig_profile = is_instance ? place->second.instance->profile.name : "",
+                 .gpus = 0};
+      row.pod_uid = uid_on_node(holding);
+    }
+    figures.gpus += part_of(holding, place->second) * part_of_gpu(place->second);
+    add_part(holding, row);
+  }
+
+  // The limits of a container are one tenant's, whose part counts once.
+  void add_part(const Holding& holding, Row& row) const {
+    if (holding.tenant.empty()) return;
+    if (std::ranges::find(row.tenants, holding.tenant) != row.tenants.end()) return;
+    row.tenants.push_back(holding.tenant);
+    if (!holding.part) return;
+    auto& figures = row.made.figures;
+    const auto& part = *holding.part;
+    if (part.memory) figures.memory_limit = figures.memory_limit.value_or(0) + part.memory->value;
+    if (part.permille) {
+      figures.compute_promised = figures.compute_promised.value_or(0) + *part.permille / 1000.0;
+    }
+  }
+
+  std::string uid_on_node(const Holding& holding) const {
+    const auto pod = pods_.find(holding.pod_uid);
+    return pod == pods_.end() ? holding.pod_uid : cluster::uid_on_node(*pod->second);
+  }
+
+  void assign(const std::string& device, const std::vector<OwnedProcess>& processes) {
+    auto& device_sums = sums_[device];
+    for (const auto& [process, owner] : processes) {
+      if (owner.kind == Owner::Kind::kEnded) continue;
+      const auto memory = process.memory.value_or(Bytes{}).value;
+      if (Row* row = row_of(device, owner)) {
+        ++row->processes;
+        row->memory += memory;
+        row->is_told = row->is_told && process.memory.has_value();
+        row->made.busy += process.busy;
+      } else if (owner.kind == Owner::Kind::kHost || mps_servers_.contains({device, process.pid})) {
+        device_sums.host += memory;
+      } else {
+        device_sums.unknown += memory;
+        // It may be anybody's.
+        if (owner.kind == Owner::Kind::kUnknown) device_sums.has_unknown = true;
+      }
+    }
+  }
+
+  // nullptr: it is no container's that is known to hold the device.
+  Row* row_of(const std::string& device, const Owner& owner) {
+    if (owner.kind != Owner::Kind::kContainer) return nullptr;
+    const auto rows = by_pod_.find({owner.pod_uid, device});
+    if (rows == by_pod_.end() || owner.pod_uid.empty()) return nullptr;
+    const auto name = container_name(owner);
+    // A container that holds a device by two resources has two rows; its processes are in one.
+    for (Row* row : rows->second) {
+      if (row->made.figures.container == name) return row;
+    }
+    // The Pod's status may lack a container that has just started.
+    const auto& first = rows->second.front()->made.figures.container;
+    const bool is_only = std::ranges::all_of(
+        rows->second, [&](const Row* row) { return row->made.figures.container == first; });
+    if (name.empty() && is_only) return rows->second.front();
+    if (name.empty()) {
+      for (Row* row : rows->second) row->is_certain = false;
+    }
+    return nullptr;
+  }
+
+  // Empty: unknown.
+  std::string container_name(const Owner& owner) const {
+    const auto pod = pods_on_node_.find(owner.pod_uid);
+    if (pod == pods_on_node_.end()) return {};
+    const auto name = pod->second->container_ids.find(owner.container);
+    return name == pod->second->container_ids.end() ? "" : name->second;
+  }
+
+  void finish(const RowKey& key, Row& row) {
+    auto& figures = row.made.figures;
+    const auto sums = sums_.find(key.device);
+    const bool is_read =
+        sums != sums_.end() && !row.pod_uid.empty() && row.is_certain && !sums->second.has_unknown;
+    if (is_read) {
+      figures.attributed = true;
+      figures.processes = row.processes;
+      if (row.is_told) figures.memory_used = row.memory;
+    }
+    for (const auto& id : row.tenants) count(id, key.device, row, is_read);
+  }
+
+  // By the arbiter. Several containers of one tenant are not told apart there.
+  void count(const std::string& id, const std::string& device, Row& row, bool is_read) {
+    const auto tenant = tenants_.find(id);
+    if (tenant == tenants_.end() || users_of(id) != 1) return;
+    auto& figures = row.made.figures;
+    for (const auto& one : tenant->second->devices) {
+      if (one.limits.uuid != device) continue;
+      figures.compute = figures.compute.value_or(std::chrono::nanoseconds(0)) +
+                        std::chrono::nanoseconds(static_cast<std::int64_t>(one.gpu_ns));
+      if (is_read) continue;
+      figures.attributed = true;
+      const auto kept = one.charged_bytes - std::min(one.charged_bytes, one.released_bytes);
+      figures.memory_used = figures.memory_used.value_or(0) + kept + one.outside_bytes;
+    }
+    figures.allocation_failures = figures.allocation_failures.value_or(0) + tenant->second->refused;
+    if (!is_read) figures.processes = figures.processes.value_or(0) + tenant->second->processes;
+  }
+
+  // Containers with this tenant.
+  std::size_t users_of(const std::string& id) {
+    if (users_.empty()) {
+      for (const auto& [key, row] : rows_) {
+        for (const auto& tenant : row.tenants)
+          users_[tenant].insert({key.ns, key.pod, key.container});
+      }
+    }
+    return users_[id].size();
+  }
+
+  void account(const gpu::Gpu& gpu, std::vector<metrics::MemoryAccount>& accounts) const {
+    const auto memory = of_.memory.find(gpu.uuid.value);
+    if (memory == of_.memory.end()) return;
+    const auto& [total, used, free, reserved] = memory->second;
+    metrics::MemoryAccount account{.gpu = gpu.uuid.value,
+                                   .total = total.value,
+                                   .free = free.value,
+                                   .reserved = reserved.value_or(Bytes{}).value};
+    bool is_read = true;
+    const auto add_device = [&](const std::string& device) {
+      const auto sums = sums_.find(device);
+      is_read = is_read && sums != sums_.end();
+      if (sums == sums_.end()) return;
+      account.host_processes += sums->second.host;
+      account.unknown += sums->second.unknown;
+      for (const auto& [key, row] : rows_) {
+        if (key.device == device) add_row(row, account);
+      }
+    };
+    if (gpu.mig_enabled()) {
+      for (const auto& instance : gpu.mig_instances) add_device(instance.uuid.value);
+    } else {
+      add_device(gpu.uuid.value);
+    }
+    const auto told = account.containers + account.host_processes + account.unknown;
+    // Without a list of processes, all that is used is of unknown processes.
+    if (!is_read) {
+      account.unknown += used.value > told ? used.value - told : 0;
+    } else if (used.value >= told) {
+      account.unattributed = used.value - told;
+    }
+    account.excess = told > used.value ? told - used.value : 0;
+    accounts.push_back(std::move(account));
+  }
+
+  // By the arbiter's word it is known whose some of the unknown processes are.
+  static void add_row(const Row& row, metrics::MemoryAccount& account) {
+    account.containers += row.memory;
+    const auto& figures = row.made.figures;
+    if (!figures.memory_used || *figures.memory_used <= row.memory) return;
+    const auto more = std::min(*figures.memory_used - row.memory, account.unknown);
+    account.containers += more;
+    account.unknown -= more;
+  }
+
+  void count_tranches(std::vector<metrics::TrancheCount>& counts) const {
+    for (const auto& resource : of_.offer.resources) {
+      metrics::TrancheCount count{.resource = resource.name.value,
+                                  .mechanism = mechanism_of(resource),
+                                  .advertised = resource.tranches.size()};
+      for (const auto& tranche : resource.tranches) {
+        if (!offer::is_healthy(resource, tranche)) ++count.withheld;
+      }
+      for (const auto& holding : of_.held) {
+        count.allocated += holding.wire == holdings::Wire::kDevicePlugin &&
+                           holding.state != holdings::State::kReserved &&
+                           holding.resource == resource.name;
+      }
+      counts.push_back(std::move(count));
+    }
+  }
+
+  static Mechanism mechanism_of(const offer::ResourceOffer& resource) {
+    if (resource.sharing == config::SharingStrategy::kMps) return Mechanism::kMps;
+    if (resource.sharing != config::SharingStrategy::kNone) return Mechanism::kTimeSlicing;
+    const bool is_mig = !resource.devices.empty() && resource.devices.front().mig;
+    return is_mig ? Mechanism::kMig : Mechanism::kExclusive;
+  }
+
+  // Of a device's processes that are no container's.
+  struct Sums {
+    std::uint64_t host = 0;
+    std::uint64_t unknown = 0;
+    bool has_unknown = false;
+  };
+
+  const AttributionSources& of_;
+  std::map<std::string, Place> places_;
+  std::map<std::string, const cluster::Pod*> pods_;            // by uid
+  std::map<std::string, const cluster::Pod*> pods_on_node_;    // by cluster::uid_on_node()
+  std::map<std::string, const limit::TenantStatus*> tenants_;  // by id
+  std::set<std::pair<std::string, pid_t>> mps_servers_;        // device, pid
+  Rows rows_;
+  std::map<std::pair<std::string, std::string>, std::vector<Row*>> by_pod_;  // uid, device
+  std::map<std::string, Sums> sums_;                                         // by device
+  std::map<std::string, std::set<std::tuple<std::string, std::string, std::string>>> users_;
+};
+
+}  // namespace
+
+Attribution attribute(const AttributionSources& sources) { return Attributing(sources).make(); }
+
+}  // namespace tranche::agent

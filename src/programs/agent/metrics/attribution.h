@@ -1,0 +1,59 @@
+#pragma once
+// Who uses what of a node's GPUs: joins what containers hold (holdings/), the driver's list of
+// processes with their owners, and the arbiter's count. Pure.
+//
+// What a container uses is known if its processes are told apart: by their control groups, or by
+// the arbiter. Otherwise it is unknown, never 0. A container without processes uses 0.
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/metrics/process_owners.h"
+#include "cluster/pod.h"
+#include "gpu/machine.h"
+#include "gpu/process_reader.h"
+#include "gpu/telemetry.h"
+#include "holdings/holdings.h"
+#include "limit/arbiter_status.h"
+#include "metrics/node_figures.h"
+#include "offer/offer.h"
+
+namespace tranche::agent {
+
+struct OwnedProcess {
+  gpu::DeviceProcess process;
+  Owner owner;
+};
+
+struct AttributionSources {
+  const gpu::Machine& machine;
+  const offer::Offer& offer;
+  const holdings::Holdings& held;      // with their Pods' uids (holdings/users.h)
+  std::span<const cluster::Pod> pods;  // of the node; empty: unknown
+  // By device: GPUs without MIG, and MIG instances. Missing: not read.
+  const std::map<std::string, std::vector<OwnedProcess>>& processes;
+  // By GPU. Missing: not read.
+  const std::map<std::string, gpu::MemoryFigures>& memory;
+  const limit::ArbiterStatus* arbiter = nullptr;  // null: it does not run
+};
+
+// A container's figures, and what only the next reading needs.
+struct AttributedContainer {
+  metrics::ContainerFigures figures;  // without peak and estimate
+  std::chrono::nanoseconds busy{0};   // of its processes since the last reading, by samples
+};
+
+struct Attribution {
+  // Sorted by namespace, Pod, container, device and resource.
+  std::vector<AttributedContainer> containers;
+  std::vector<metrics::MemoryAccount> memory;  // of GPUs whose memory and processes were read
+  std::vector<metrics::TrancheCount> tranches;
+};
+
+Attribution attribute(const AttributionSources& sources);
+
+}  // namespace tranche::agent

@@ -1,0 +1,118 @@
+#include "agent/metrics/metrics_endpoint.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/fs.h"
+#include "http/gzip.h"
+#include "metrics/format.h"
+#include "metrics/page.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::size_t kMostConnections = 64;
+constexpr unsigned kHandlers = 2;
+constexpr std::size_t kMostBodyBytes = 1024;
+// Below this, the headers of a compressed answer cost what it saves.
+constexpr std::size_t kCompressFrom = 1024;
+
+metrics::Names names_of(config::MetricsNames names) {
+  switch (names) {
+    case config::MetricsNames::k48:
+      return metrics::Names::k48;
+    case config::MetricsNames::k49:
+      return metrics::Names::k49;
+    case config::MetricsNames::kBoth:
+      break;
+  }
+  return metrics::Names::kBoth;
+}
+
+}  // namespace
+
+MetricsEndpoint::MetricsEndpoint(config::MetricsOptions options, Figures figures, const Log& log)
+    : options_(std::move(options)), figures_(std::move(figures)), log_(log) {
+  if (!options_.token_file.empty()) token_.emplace(FsRoot(), options_.token_file);
+  if (options_.tls_dir.empty()) return;
+  const std::filesystem::path folder = options_.tls_dir;
+  certificate_.emplace(FsRoot(), folder / "tls.crt", folder / "tls.key");
+}
+
+void MetricsEndpoint::keep() {
+  if (server_ == nullptr) {
+    const auto opened = open();
+    if (!opened) {
+      tell("port", fmt::format("metrics are not served: {}", opened.error().message()));
+      return;
+    }
+    said_.forget("port");
+    log_.info(fmt::format("metrics are served at port {}", server_->port()));
+  }
+  const auto renewed = renew_certificate();
+  if (renewed) {
+    said_.forget("certificate");
+  } else {
+    tell("certificate", fmt::format("the certificate of metrics cannot be used: {}; the last good "
+                                    "one stays, and without one no connection succeeds",
+                                    renewed.error().message()));
+  }
+}
+
+void MetricsEndpoint::tell(std::string_view topic, const std::string& text) {
+  if (said_.is_news(topic, text)) log_.warn(text);
+}
+
+Result<void> MetricsEndpoint::open() {
+  ASSIGN_OR_RETURN(server_,
+                   http::Server::open({.tls = certificate_.has_value(),
+                                       .address = options_.address,
+                                       .port = options_.port,
+                                       .max_body_bytes = kMostBodyBytes,
+                                       .max_connections = kMostConnections,
+                                       .handlers = kHandlers},
+                                      [this](const http::Request& request, const std::stop_token&) {
+                                        return answer(request);
+                                      }));
+  return {};
+}
+
+// Until there is one, every handshake fails.
+Result<void> MetricsEndpoint::renew_certificate() {
+  if (!certificate_) return {};
+  ASSIGN_OR_RETURN(const auto changed, certificate_->changed());
+  return changed ? server_->set_certificate(*changed) : Result<void>();
+}
+
+http::Response MetricsEndpoint::answer(const http::Request& request) {
+  if (token_) {
+    const auto allowed = token_->check(request.authorization);
+    if (!allowed && allowed.error().code != Code::kPermission) {
+      log_.warn(fmt::format("metrics are refused to all: {}", allowed.error().message()));
+    }
+    if (!allowed) return {.status = 401, .body = "a bearer token is needed\n"};
+  }
+  if (request.path != "/metrics") return {.status = 404, .body = "see /metrics\n"};
+  if (request.method != "GET") return {.status = 405, .body = "only GET\n"};
+  return page(request);
+}
+
+http::Response MetricsEndpoint::page(const http::Request& request) const {
+  const auto figures = figures_();
+  if (figures == nullptr) {
+    return {.status = 503, .body = "the GPUs have not been read yet; try again in a moment\n"};
+  }
+  const auto format = metrics::negotiate(request.accept);
+  http::Response response{.body = metrics::page(*figures, {.names = names_of(options_.names),
+                                                           .format = format,
+                                                           .version = TRANCHE_VERSION}),
+                          .content_type = std::string(metrics::content_type(format))};
+  if (response.body.size() >= kCompressFrom && http::accepts_gzip(request.accept_encoding)) {
+    response.body = http::gzip(response.body);
+    response.content_encoding = "gzip";
+  }
+  return response;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,42 @@
+#include "agent/metrics/parts.h"
+
+#include "agent/holdings/holder_answers.h"
+#include "agent/metrics/metrics_follower.h"
+#include "agent/node/pods_of_node.h"
+
+namespace tranche::agent {
+namespace {
+
+// Accepted age of kubelet's answer to somebody else.
+constexpr std::chrono::milliseconds kFresh{1500};
+
+NodeSampler::Ports ports_of(const AgentContext& context) {
+  auto& book = context.outside.book;
+  NodeSampler::Ports ports{.telemetry = *context.outside.telemetry,
+                           .processes = *context.outside.processes,
+                           .book = book,
+                           .ask_kubelet =
+                               [&book, &holders = context.outside.holders] {
+                                 return book.ask(holders, kFresh).has_value();
+                               },
+                           .pods = {},
+                           .host = FsRoot(context.options.host_root),
+                           .arbiter_dir = context.options.arbiter_state_dir,
+                           .node = context.options.node_name,
+                           .clock = context.clock};
+  if (auto* const pods = context.outside.pods) ports.pods = [pods] { return pods->shared(); };
+  return ports;
+}
+
+}  // namespace
+
+Parts metrics_parts(const AgentContext& context) {
+  Parts parts;
+  const auto& options = context.options.metrics;
+  if (!options || context.outside.telemetry == nullptr) return parts;
+  parts.followers.push_back(
+      std::make_unique<MetricsFollower>(ports_of(context), *options, context.log));
+  return parts;
+}
+
+}  // namespace tranche::agent
