@@ -28,7 +28,7 @@ class ProcessReading {
  public:
   ProcessReading(Calls& call, Processes& answer) : call_(call), answer_(answer) {}
 
-  void read(const std::string& uuid) {
+  void read(const std::string& uuid, bool with_samples) {
     const Api& api = call_.api();
     Device device = nullptr;
     const auto& lookup = api.nvmlDeviceGetHandleByUUID;
@@ -44,7 +44,7 @@ class ProcessReading {
     }
     (void)list(device, api.nvmlDeviceGetGraphicsRunningProcesses_v3,
                api.nvmlDeviceGetGraphicsRunningProcesses_v2, Need::kOptional);
-    if (answer_.result == kSuccess) sample(device);
+    if (answer_.result == kSuccess && with_samples) sample(device);
   }
 
  private:
@@ -144,6 +144,13 @@ bool says_driver_gone(const Processes& answer) {
 
 }  // namespace
 
+bool ProcessReader::samples_are_due() {
+  const auto now = std::chrono::steady_clock::now();
+  if (samples_read_ && now - *samples_read_ < sample_interval_) return false;
+  samples_read_ = now;
+  return true;
+}
+
 Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const std::string> uuids) {
   if (const auto current = connection_->current();
       current != nullptr && current->library().replaced()) {
@@ -152,14 +159,15 @@ Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const st
   ASSIGN_OR_RETURN(const auto session, connection_->session());
   std::vector<std::shared_ptr<Processes>> answers;
   std::vector<DeadlinePool::Task> tasks;
+  const bool with_samples = samples_are_due();
   for (const std::string& uuid : uuids) {
     const auto& answer = answers.emplace_back(std::make_shared<Processes>());
     answer->sampled = sampled_[uuid];
-    tasks.push_back(
-        {.key = "processes of " + uuid, .work = [session, answer, uuid](Progress& progress) {
-           Calls call(session->api(), progress);
-           ProcessReading(call, *answer).read(uuid);
-         }});
+    tasks.push_back({.key = "processes of " + uuid,
+                     .work = [session, answer, uuid, with_samples](Progress& progress) {
+                       Calls call(session->api(), progress);
+                       ProcessReading(call, *answer).read(uuid, with_samples);
+                     }});
   }
   const auto outcomes = connection_->pool().run(std::move(tasks));
   std::vector<gpu::DeviceProcesses> devices;

@@ -8,8 +8,10 @@
 // Not thread-safe: one owner at a time. If the driver is unloaded, read() fails until it is back;
 // the same object then works again.
 
+#include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,13 +29,20 @@ struct Sampled {
 
 class ProcessReader final : public gpu::ProcessReader {
  public:
-  explicit ProcessReader(std::shared_ptr<Connection> connection)
-      : connection_(std::move(connection)) {}
+  // `sample_interval`: how often the samples are read, which takes the driver milliseconds; it
+  // keeps them some ten seconds. In between, `busy` is 0.
+  explicit ProcessReader(std::shared_ptr<Connection> connection,
+                         std::chrono::milliseconds sample_interval = {})
+      : connection_(std::move(connection)), sample_interval_(sample_interval) {}
 
   Result<std::vector<gpu::DeviceProcesses>> read(std::span<const std::string> uuids) override;
 
  private:
+  bool samples_are_due();
+
   std::shared_ptr<Connection> connection_;
+  const std::chrono::milliseconds sample_interval_;
+  std::optional<std::chrono::steady_clock::time_point> samples_read_;
   std::map<std::string, Sampled> sampled_;  // by UUID
 };
 

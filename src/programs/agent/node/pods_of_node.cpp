@@ -28,14 +28,29 @@ void PodsOfNode::note_change() {
   changed_.notify_all();
 }
 
-std::optional<std::vector<cluster::Pod>> PodsOfNode::all() {
+std::shared_ptr<const std::vector<cluster::Pod>> PodsOfNode::shared() {
   const auto& cache = this->cache();
-  if (!cache.synced()) return std::nullopt;
+  if (!cache.synced()) return nullptr;
+  std::uint64_t changes = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (parsed_ != nullptr && parsed_at_ == changes_) return parsed_;
+    changes = changes_;
+  }
   std::vector<cluster::Pod> pods;
   for (const auto& object : cache.all()) {
     if (auto pod = cluster::parse_pod(object.json)) pods.push_back(*std::move(pod));
   }
-  return pods;
+  auto parsed = std::make_shared<const std::vector<cluster::Pod>>(std::move(pods));
+  const std::scoped_lock lock(mutex_);
+  parsed_ = parsed;
+  parsed_at_ = changes;
+  return parsed;
+}
+
+std::optional<std::vector<cluster::Pod>> PodsOfNode::all() {
+  const auto pods = shared();
+  return pods == nullptr ? std::nullopt : std::optional(*pods);
 }
 
 std::optional<cluster::Pod> PodsOfNode::find(const std::string& uid) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ class PodsOfNode {
 
   // As last read, if the API server cannot be asked now. nullopt: not read yet.
   std::optional<std::vector<cluster::Pod>> all();
+  // The same without a copy, for those who ask often: the same vector until a Pod changes. null:
+  // not read yet.
+  std::shared_ptr<const std::vector<cluster::Pod>> shared();
   // nullopt: none with this uid, or not read yet.
   std::optional<cluster::Pod> find(const std::string& uid);
   // As find(), once it is read; nullopt: not until `end`.
@@ -40,7 +44,10 @@ class PodsOfNode {
   const Backoff backoff_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t changes_ = 0;                 // guarded by mutex_
+  // Guarded by mutex_.
+  std::uint64_t changes_ = 0;
+  std::shared_ptr<const std::vector<cluster::Pod>> parsed_;  // null: not yet
+  std::uint64_t parsed_at_ = 0;                              // changes_ before they were read
   std::optional<cluster::WatchCache> cache_;  // last: its thread uses the others; stays once made
 };
 

@@ -7,6 +7,7 @@
 
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
+#include "support/wait.h"
 
 namespace tranche::agent::pods_of_node_test {
 namespace {
@@ -38,6 +39,16 @@ TEST_F(PodsOfNodeTest, APodIsAwaitedUntilTheApiServerHasIt) {
   const auto pod = pods_.await(kUid, steady_clock::now() + std::chrono::seconds(30));
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->name, "train");
+}
+
+TEST_F(PodsOfNodeTest, PodsAreReadAgainOnlyWhenOneHasChanged) {
+  put("train", kUid);
+  ASSERT_TRUE(test::eventually([this] { return pods_.shared() != nullptr; }));
+  ASSERT_TRUE(test::eventually([this] { return pods_.shared()->size() == 1; }));
+  const auto before = pods_.shared();
+  EXPECT_EQ(pods_.shared(), before);
+  put("other", "22222222-2222-4222-8222-222222222222");
+  EXPECT_TRUE(test::eventually([this] { return pods_.shared()->size() == 2; }));
 }
 
 TEST_F(PodsOfNodeTest, APodThatNeverComesIsAwaitedNoLongerThanAsked) {
