@@ -199,6 +199,28 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .help = "write what this agent knows of the node's GPUs, and who holds them, into the GPUNode "
              "of the node's name; needs the API server",
      .uses = kUseAgent | kUseCleanup},
+    {.name = "metrics-address",
+     .environment = kNames<"TRANCHE_METRICS_ADDRESS">,
+     .help = "address and port at which /metrics is served, such as :9400 (with port 0: any that "
+             "is free); empty: nowhere"},
+    {.name = "metrics-names",
+     .environment = kNames<"TRANCHE_METRICS_NAMES">,
+     .default_text = "both",
+     .choices = kNames<"both", "4.8", "4.9">,
+     .help = "whose names and units the metrics of GPUs have: dcgm-exporter's up to 4.8, those "
+             "since 4.9, or both"},
+    {.name = "metrics-tls-dir",
+     .environment = kNames<"TRANCHE_METRICS_TLS_DIR">,
+     .path = PathKind::kFolder,
+     .help =
+         "folder of the certificate tls.crt and the key tls.key, which are read again when they "
+         "change; empty: /metrics is served without TLS"},
+    {.name = "metrics-token-file",
+     .environment = kNames<"TRANCHE_METRICS_TOKEN_FILE">,
+     .path = PathKind::kFile,
+     .help =
+         "file of the bearer token that readers of /metrics must have, which is read again when "
+         "it changes; empty: anybody may read them"},
     {.name = "kubelet-plugins-directory-path",
      .environment = kNames<"KUBELET_PLUGINS_DIRECTORY_PATH">,
      .path = PathKind::kFolder,

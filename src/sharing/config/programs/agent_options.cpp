@@ -6,6 +6,7 @@
 
 #include "config/go_values.h"
 #include "config/programs/driver_name.h"
+#include "config/programs/listen_address.h"
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
@@ -99,6 +100,19 @@ LabelOutput label_output(OptionReader& reader) {
   return text == "node" ? LabelOutput::kNode : LabelOutput::kAuto;
 }
 
+std::optional<MetricsOptions> metrics(OptionReader& reader) {
+  if (reader.get<std::string>("metrics-address").empty()) return std::nullopt;
+  auto listen = read_listen_address(reader, "metrics-address", 9400);
+  MetricsOptions options{.address = std::move(listen.address),
+                         .port = listen.port,
+                         .tls_dir = reader.get<std::string>("metrics-tls-dir"),
+                         .token_file = reader.get<std::string>("metrics-token-file")};
+  const auto names = reader.choice("metrics-names", "none of both, 4.8, 4.9");
+  if (names == "4.8") options.names = MetricsNames::k48;
+  if (names == "4.9") options.names = MetricsNames::k49;
+  return options;
+}
+
 std::string check_level(OptionReader& reader) {
   return reader.choice("check", "neither live nor ready");
 }
@@ -165,6 +179,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .dra_evict_after = duration_or_never(reader, "dra-evict-after"),
       .dra_dynamic_mig = reader.get<bool>("dra") && reader.get<bool>("dra-dynamic-mig"),
       .gpu_node = reader.get<bool>("gpu-node"),
+      .metrics = metrics(reader),
       .plugins_dir = reader.get<std::string>("kubelet-plugins-directory-path"),
       .registrar_dir = reader.get<std::string>("kubelet-registrar-directory-path"),
       .node_name = reader.get<std::string>("node-name"),

@@ -4,6 +4,7 @@
 // Pure.
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,18 @@ enum class LabelsMode { kAuto, kOn, kOff };
 // Where feature labels are written: auto = kNodeFeature if useNodeFeatureAPI was requested, else
 // kFile.
 enum class LabelOutput { kAuto, kFile, kNodeFeature, kNode };
+
+// Which generation of DCGM's names metrics have (metrics/device_series.h).
+enum class MetricsNames { kBoth, k48, k49 };
+
+struct MetricsOptions {
+  std::string address;  // numeric; "": all
+  std::uint16_t port = 0;
+  MetricsNames names = MetricsNames::kBoth;
+  std::string tls_dir;     // folder of tls.crt and tls.key; "": without TLS
+  std::string token_file;  // "": anybody may read them
+  bool operator==(const MetricsOptions&) const = default;
+};
 
 // How a cluster node receives its configuration.
 struct NodeConfigOptions {
@@ -62,8 +75,9 @@ struct AgentOptions {
   bool dra = false;  // serve claims, where the node's label says so
   std::string dra_driver_name{kDefaultDraDriver};
   std::optional<std::chrono::nanoseconds> dra_evict_after;  // nullopt: never
-  bool dra_dynamic_mig = false;  // create MIG instances for claims; only with `dra`
-  bool gpu_node = false;         // write the node's GPUNode
+  bool dra_dynamic_mig = false;           // create MIG instances for claims; only with `dra`
+  bool gpu_node = false;                  // write the node's GPUNode
+  std::optional<MetricsOptions> metrics;  // nullopt: none are served
   std::string plugins_dir;  // "": below kubelet_root. A path as kubelet sees it, because it is sent
                             // to kubelet
   std::string registrar_dir;  // likewise

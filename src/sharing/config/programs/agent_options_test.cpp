@@ -124,6 +124,27 @@ TEST(AgentOptions, LabelsMode) {
   }
 }
 
+TEST(AgentOptions, MetricsAreServedWhereAnAddressSays) {
+  EXPECT_FALSE(load_agent_options({})->metrics);
+  const auto options = load_agent_options({.flags = {{"metrics-address", "[::1]:9400"},
+                                                     {"metrics-names", "4.9"},
+                                                     {"metrics-tls-dir", "/tls"},
+                                                     {"metrics-token-file", "/token"}}});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->metrics, (MetricsOptions{.address = "::1",
+                                              .port = 9400,
+                                              .names = MetricsNames::k49,
+                                              .tls_dir = "/tls",
+                                              .token_file = "/token"}));
+  for (const char* wrong : {"9400", "localhost:9400", ":70000", ":"}) {
+    const auto refused = load_agent_options({.flags = {{"metrics-address", wrong}}});
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("write one such as :9400")) << wrong;
+  }
+  EXPECT_FALSE(
+      load_agent_options({.flags = {{"metrics-address", ":9400"}, {"metrics-names", "4.7"}}}));
+}
+
 TEST(AgentOptions, EmptyListsAreEmpty) {
   const auto options = load_agent_options({.environment = {{"CDI_DISABLE_HOOKS", ""}}});
   ASSERT_TRUE(options);

@@ -1,14 +1,12 @@
 #include "config/programs/controller_options.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "base/json.h"
 #include "config/names.h"
 #include "config/programs/driver_name.h"
+#include "config/programs/listen_address.h"
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
@@ -76,30 +74,6 @@ CleanupOptions::Mode mode(OptionReader& reader) {
   return stay ? kStay : kClear;
 }
 
-bool is_address(const std::string& text) {
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
-}
-
-// "127.0.0.1:8443", "[::1]:8443", ":8443".
-void read_listen(OptionReader& reader, WebhookOptions& options) {
-  const auto text = reader.get<std::string>("webhook-listen");
-  const auto colon = text.rfind(':');
-  const auto number = colon == std::string::npos ? "" : text.substr(colon + 1);
-  auto address = text.substr(0, std::min(colon, text.size()));
-  if (address.starts_with('[') && address.ends_with(']')) {
-    address = address.substr(1, address.size() - 2);
-  }
-  const auto read = std::from_chars(number.data(), number.data() + number.size(), options.port);
-  const bool is_port = read.ec == std::errc() && read.ptr == number.data() + number.size();
-  if (!is_port || !(address.empty() || is_address(address))) {
-    reader.error("webhook-listen", fmt::format("'{}' is no address and port", text.substr(0, 80)),
-                 "write one such as :8443, 127.0.0.1:8443 or [::1]:8443");
-  }
-  options.address = std::move(address);
-}
-
 void read_hosts(OptionReader& reader, WebhookOptions& options) {
   options.hosts = reader.get<std::vector<std::string>>("webhook-hosts");
   if (options.hosts.empty()) {
@@ -160,7 +134,9 @@ std::optional<WebhookOptions> read_webhook(OptionReader& reader) {
     return std::nullopt;
   }
   WebhookOptions options{.counts_shares = counts_shares};
-  read_listen(reader, options);
+  auto listen = read_listen_address(reader, "webhook-listen", 8443);
+  options.address = std::move(listen.address);
+  options.port = listen.port;
   read_hosts(reader, options);
   read_classes(reader, options);
   read_models(reader, options);
