@@ -13,5 +13,6 @@ def find_promtool() -> str | None:
     return shutil.which("promtool") or shutil.which("promtool", path=f"{cache}/promtool")
 
 
-def promtool(*words: str | pathlib.Path) -> subprocess.CompletedProcess:
-    return subprocess.run([find_promtool(), *words], capture_output=True, text=True, check=False)
+def promtool(*words: str | pathlib.Path, text: str | None = None) -> subprocess.CompletedProcess:
+    """text: its standard input."""
+    return subprocess.run([find_promtool(), *words], input=text, capture_output=True, text=True, check=False)

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/hardware/last_xids.h"
 #include "agent/notices/report.h"
 #include "cdi/imex.h"
 #include "host/host_reader.h"
@@ -160,6 +161,10 @@ void Agent::start_watches() {
                                         [this](gpu::XidEvent event) {
                                           loop_->post([this, event = std::move(event)] {
                                             health_.on_xid(event, ports_.clock.now());
+                                            if (event.gpu) {
+                                              auto& last = state_.edit<LastXids>().by_gpu;
+                                              last[event.gpu->value] = event.xid;
+                                            }
                                             reconcile();
                                           });
                                         },

@@ -11,6 +11,7 @@
 #include "agent/health/parts.h"
 #include "agent/labels/parts.h"
 #include "agent/limits/parts.h"
+#include "agent/metrics/parts.h"
 #include "agent/mig/parts.h"
 #include "agent/mps/parts.h"
 #include "agent/notices/parts.h"
@@ -32,6 +33,7 @@ constexpr Parts (*kRooms[])(const AgentContext&) = {
     mig_parts,          // changes of the MIG layout
     health_parts,       // unhealthy GPUs
     gpunode_parts,      // the node's GPUNode
+    metrics_parts,      // who uses what, at /metrics
     notices_parts,      // reports about the offer
     labels_parts,       // feature labels
 };

@@ -18,11 +18,16 @@
 #include "nvml/connection.h"
 #include "nvml/events.h"
 #include "nvml/library.h"
+#include "nvml/process_reader.h"
 #include "nvml/reader.h"
+#include "nvml/telemetry_reader.h"
 #include "process/signals.h"
 
 namespace tranche::agent {
 namespace {
+
+// The driver keeps samples of processes for longer than this, and takes milliseconds to give them.
+constexpr std::chrono::seconds kReadSamplesEvery{10};
 
 std::string environment(const config::Sources& sources, const std::string& name) {
   const auto found = sources.environment.find(name);
@@ -91,8 +96,8 @@ NodeTurn await_node(const config::AgentOptions& options, ClusterNode* cluster, A
 // The Pods of this node, if a part of the agent reads them; the chart gives the permission with it.
 std::unique_ptr<PodsOfNode> open_pods(const config::AgentOptions& options, ClusterNode* cluster,
                                       const Log& log) {
-  const bool read =
-      !options.arbiter_state_dir.empty() || options.mig_manager || options.dra_dynamic_mig;
+  const bool read = !options.arbiter_state_dir.empty() || options.mig_manager ||
+                    options.dra_dynamic_mig || options.metrics.has_value();
   if (cluster == nullptr || !read) return nullptr;
   return std::make_unique<PodsOfNode>(cluster->objects(), options.node_name, log);
 }
@@ -148,6 +153,8 @@ Result<void> run(Run run) {
   HolderAnswers holders(kubelet, run.clock);
   Book book(run.clock);
   const auto pods = open_pods(run.options, cluster, run.log);
+  nvml::TelemetryReader telemetry(connection);
+  nvml::ProcessReader processes(connection, kReadSamplesEvery);
   const auto mig_hardware = open_mig_hardware(connection, run.sources, run.options, pods.get());
   Agent::Ports ports{.reader = reader,
                      .events = events,
@@ -164,6 +171,8 @@ Result<void> run(Run run) {
                                  .cluster = cluster,
                                  .pods = pods.get(),
                                  .mig_hardware = mig_hardware.get(),
+                                 .telemetry = run.options.metrics ? &telemetry : nullptr,
+                                 .processes = run.options.metrics ? &processes : nullptr,
                                  .label_output = label_output(run.options, run.loaded.config)},
                      .turn = &run.turn};
   if (cluster != nullptr) {

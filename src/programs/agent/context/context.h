@@ -18,6 +18,11 @@
 #include "process/handover.h"
 #include "process/loop.h"
 
+namespace tranche::gpu {
+class ProcessReader;    // gpu/process_reader.h
+class TelemetryReader;  // gpu/telemetry.h
+}  // namespace tranche::gpu
+
 namespace tranche::agent {
 
 class Book;              // agent/holdings/book.h
@@ -47,6 +52,9 @@ struct Outside {
   ClusterNode* cluster = nullptr;       // null: without a cluster
   PodsOfNode* pods = nullptr;           // null: the Pods of this node may not be read
   MigHardware* mig_hardware = nullptr;  // null: no MIG instance is made or removed here
+  // null: no metrics are served.
+  gpu::TelemetryReader* telemetry = nullptr;
+  gpu::ProcessReader* processes = nullptr;
   config::LabelOutput label_output = config::LabelOutput::kFile;  // of feature labels
 };
 
