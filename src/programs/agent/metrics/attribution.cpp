@@ -255,38 +255,45 @@ class Attributing {
                                    .free = free.value,
                                    .reserved = reserved.value_or(Bytes{}).value};
     bool is_read = true;
-    const auto add_device = [&](const std::string& device) {
+    for (const auto& device : devices_of(gpu)) {
       const auto sums = sums_.find(device);
       is_read = is_read && sums != sums_.end();
-      if (sums == sums_.end()) return;
+      if (sums == sums_.end()) continue;
       account.host_processes += sums->second.host;
       account.unknown += sums->second.unknown;
-      for (const auto& [key, row] : rows_) {
-        if (key.device == device) add_row(row, account);
-      }
-    };
-    if (gpu.mig_enabled()) {
-      for (const auto& instance : gpu.mig_instances) add_device(instance.uuid.value);
-    } else {
-      add_device(gpu.uuid.value);
     }
+    const auto rows = rows_of(gpu.uuid.value);
+    for (const Row* row : rows) account.containers += row->memory;
     const auto told = account.containers + account.host_processes + account.unknown;
+    const auto rest = used.value > told ? used.value - told : 0;
     // Without a list of processes, all that is used is of unknown processes.
-    if (!is_read) {
-      account.unknown += used.value > told ? used.value - told : 0;
-    } else if (used.value >= told) {
-      account.unattributed = used.value - told;
-    }
+    (is_read ? account.unattributed : account.unknown) += rest;
     account.excess = told > used.value ? told - used.value : 0;
+    for (const Row* row : rows) add_told_by_arbiter(*row, account);
     accounts.push_back(std::move(account));
   }
 
-  // By the arbiter's word it is known whose some of the unknown processes are.
-  static void add_row(const Row& row, metrics::MemoryAccount& account) {
-    account.containers += row.memory;
-    const auto& figures = row.made.figures;
-    if (!figures.memory_used || *figures.memory_used <= row.memory) return;
-    const auto more = std::min(*figures.memory_used - row.memory, account.unknown);
+  // Those that have processes.
+  static std::vector<std::string> devices_of(const gpu::Gpu& gpu) {
+    if (!gpu.mig_enabled()) return {gpu.uuid.value};
+    std::vector<std::string> devices;
+    for (const auto& instance : gpu.mig_instances) devices.push_back(instance.uuid.value);
+    return devices;
+  }
+
+  std::vector<const Row*> rows_of(const std::string& gpu) const {
+    std::vector<const Row*> rows;
+    for (const auto& [key, row] : rows_) {
+      if (row.made.figures.gpu == gpu) rows.push_back(&row);
+    }
+    return rows;
+  }
+
+  // By the arbiter's word it is known whose some of the unknown memory is.
+  static void add_told_by_arbiter(const Row& row, metrics::MemoryAccount& account) {
+    const auto told = row.made.figures.memory_used.value_or(0);
+    if (told <= row.memory) return;
+    const auto more = std::min(told - row.memory, account.unknown);
     account.containers += more;
     account.unknown -= more;
   }

@@ -113,6 +113,8 @@ bool NodeSampler::read_processes(const gpu::Machine& machine) {
       is_whole = false;
       continue;
     }
+    // A list without the node's process ids may lack any process, and names others' ids.
+    if (!owners_.sees_node()) continue;
     auto& owned = processes_[uuid];
     for (const auto& process : *processes) {
       owned.push_back({process, owners_.of(process.pid)});

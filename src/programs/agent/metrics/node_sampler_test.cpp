@@ -34,6 +34,9 @@ class NodeSamplerTest : public testing::Test {
     book_.follow(*offer_, machine_, true);
     read(315);
     telemetry_.set(gpu::SlowReading{.uuid = gpu_, .figures = {.energy_mj = 7}});
+    open();
+  }
+  void open() {
     sampler_.emplace(NodeSampler::Ports{.telemetry = telemetry_,
                                         .processes = processes_,
                                         .book = book_,
@@ -163,6 +166,23 @@ TEST_F(NodeSamplerTest, WithoutThePodsWhatTheyUseIsUnknown) {
   EXPECT_EQ(figures->containers[0].memory_used, std::nullopt);
   EXPECT_FALSE(works("pods"));
   EXPECT_FALSE(works("kubelet"));
+}
+
+TEST_F(NodeSamplerTest, WithoutTheNodesProcessIdsAnEmptyListSaysNothing) {
+  process(1, "/");
+  process(::getpid(), "/");
+  open();
+  give();
+  processes_.set(gpu_, {});
+  sampler_->follow(state_, offer_);
+  sample();
+  const auto figures = sampler_->figures();
+  ASSERT_EQ(figures->containers.size(), 1U);
+  EXPECT_FALSE(figures->containers[0].attributed);
+  EXPECT_EQ(figures->containers[0].memory_used, std::nullopt);
+  EXPECT_EQ(figures->memory.at(0).unknown, 315 * kMib);
+  EXPECT_FALSE(works("host-processes"));
+  EXPECT_TRUE(works("driver"));
 }
 
 TEST_F(NodeSamplerTest, ADriverThatHangsLeavesTheLastFiguresForAWhile) {
