@@ -4,12 +4,12 @@
 #include <tuple>
 #include <utility>
 
+#include "agent/metrics/tranche_parts.h"
+
 namespace tranche::agent {
 namespace {
 
 using holdings::Holding;
-using metrics::ContainerFigures;
-using metrics::Mechanism;
 
 struct RowKey {
   std::string ns;
@@ -32,19 +32,13 @@ struct Row {
 
 using Rows = std::map<RowKey, Row>;
 
-// A device of the machine.
-struct Place {
-  const gpu::Gpu* gpu = nullptr;
-  const gpu::MigInstance* instance = nullptr;
-};
-
 class Attributing {
  public:
   explicit Attributing(const AttributionSources& sources) : of_(sources) {
     for (const auto& gpu : of_.machine.gpus) {
-      places_.emplace(gpu.uuid.value, Place{&gpu, nullptr});
+      places_.emplace(gpu.uuid.value, DevicePlace{&gpu, nullptr});
       for (const auto& instance : gpu.mig_instances) {
-        places_.emplace(instance.uuid.value, Place{&gpu, &instance});
+        places_.emplace(instance.uuid.value, DevicePlace{&gpu, &instance});
       }
     }
     for (const auto& pod : of_.pods) {
@@ -65,52 +59,11 @@ class Attributing {
     Attribution made;
     for (const auto& gpu : of_.machine.gpus) account(gpu, made.memory);
     for (auto& [key, row] : rows_) made.containers.push_back(std::move(row.made));
-    count_tranches(made.tranches);
+    made.tranches = count_tranches(of_.offer, of_.held);
     return made;
   }
 
  private:
-  static Mechanism mechanism_of(const Holding& holding, bool is_instance) {
-    switch (holding.use) {
-      case holdings::Use::kWhole:
-        return is_instance ? Mechanism::kMig : Mechanism::kExclusive;
-      case holdings::Use::kTimeSliced:
-        return holding.wire == holdings::Wire::kClaim ? Mechanism::kShare : Mechanism::kTimeSlicing;
-      case holdings::Use::kMps:
-        return Mechanism::kMps;
-      case holdings::Use::kShared:
-        return Mechanism::kShare;
-    }
-    return Mechanism::kShare;
-  }
-
-  // The part of its device that one holding is.
-  double part_of(const Holding& holding, const Place& place) const {
-    if (holding.wire != holdings::Wire::kDevicePlugin) {
-      if (holding.use == holdings::Use::kWhole || !holding.part) return 1;
-      const auto& part = *holding.part;
-      const auto usable = place.gpu->usable_memory().value;
-      if (part.memory && usable > 0) {
-        return std::min(1.0, static_cast<double>(part.memory->value) / static_cast<double>(usable));
-      }
-      return part.permille ? *part.permille / 1000.0 : 1;
-    }
-    const auto* const resource = of_.offer.find(holding.resource);
-    if (resource == nullptr || !offer::is_replica_id(holding.id)) return 1;
-    const auto device = std::ranges::find(resource->devices, holding.device, &offer::Device::uuid);
-    if (device == resource->devices.end()) return 1;
-    const auto counts = offer::tranche_counts(*resource);
-    const auto index = static_cast<std::size_t>(device - resource->devices.begin());
-    return 1.0 / std::max(1, counts.at(index));
-  }
-
-  static double part_of_gpu(const Place& place) {
-    if (place.instance == nullptr) return 1;
-    const auto& profile = place.instance->profile;
-    const int all = place.gpu->mig_geometry.compute_slices;
-    return all > 0 ? static_cast<double>(profile.compute_slices) / all : 1;
-  }
-
   void add(const Holding& holding) {
     if (holding.pod.empty() || holding.container.empty()) return;
     const auto place = places_.find(holding.device);
@@ -132,7 +85,7 @@ class Attributing {
                  .gpus = 0};
       row.pod_uid = uid_on_node(holding);
     }
-    figures.gpus += part_of(holding, place->second) * part_of_gpu(place->second);
+    figures.gpus += gpus_of(holding, place->second, of_.offer);
     add_part(holding, row);
   }
 
@@ -298,30 +251,6 @@ class Attributing {
     account.unknown -= more;
   }
 
-  void count_tranches(std::vector<metrics::TrancheCount>& counts) const {
-    for (const auto& resource : of_.offer.resources) {
-      metrics::TrancheCount count{.resource = resource.name.value,
-                                  .mechanism = mechanism_of(resource),
-                                  .advertised = resource.tranches.size()};
-      for (const auto& tranche : resource.tranches) {
-        if (!offer::is_healthy(resource, tranche)) ++count.withheld;
-      }
-      for (const auto& holding : of_.held) {
-        count.allocated += holding.wire == holdings::Wire::kDevicePlugin &&
-                           holding.state != holdings::State::kReserved &&
-                           holding.resource == resource.name;
-      }
-      counts.push_back(std::move(count));
-    }
-  }
-
-  static Mechanism mechanism_of(const offer::ResourceOffer& resource) {
-    if (resource.sharing == config::SharingStrategy::kMps) return Mechanism::kMps;
-    if (resource.sharing != config::SharingStrategy::kNone) return Mechanism::kTimeSlicing;
-    const bool is_mig = !resource.devices.empty() && resource.devices.front().mig;
-    return is_mig ? Mechanism::kMig : Mechanism::kExclusive;
-  }
-
   // Of a device's processes that are no container's.
   struct Sums {
     std::uint64_t host = 0;
@@ -330,7 +259,7 @@ class Attributing {
   };
 
   const AttributionSources& of_;
-  std::map<std::string, Place> places_;
+  std::map<std::string, DevicePlace> places_;
   std::map<std::string, const cluster::Pod*> pods_;            // by uid
   std::map<std::string, const cluster::Pod*> pods_on_node_;    // by cluster::uid_on_node()
   std::map<std::string, const limit::TenantStatus*> tenants_;  // by id
