@@ -73,6 +73,9 @@ def test_what_a_registered_process_does_not_charge_counts(node):
         "chargedBytes": 0,
         "outsideBytes": 315 * MiB,
         "gpuNs": 0,
+        "askedNs": 0,
+        "waitedNs": 0,
+        "launches": 0,
     }
     worker.kill()
     wait_until(lambda: watcher.policy(OUTSIDE) == 0, "it is gone, and its memory too")

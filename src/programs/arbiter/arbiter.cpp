@@ -243,7 +243,9 @@ void Arbiter::read_slots() {
 
 void Arbiter::read_slots(Tenant& tenant) {
   for (const wire::Interval& interval : tenant.session->take_left()) {
-    tenant.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+    auto& part = *tenant.parts[interval.device];
+    part.activity.ended.push_back(batch_of(interval));
+    part.launches += interval.launches;
   }
   const auto& slots = tenant.session->slots();
   const Ns time = now();
@@ -261,7 +263,9 @@ void Arbiter::read_slot(Tenant& tenant, unsigned slot, Ns time) {
   tenant.session->usage().read(slot, reading_);
   unsigned spoke = 0;  // devices with a batch that ended, one bit each
   for (const wire::Interval& interval : reading_.intervals) {
-    tenant.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+    auto& part = *tenant.parts[interval.device];
+    part.activity.ended.push_back(batch_of(interval));
+    part.launches += interval.launches;
     spoke |= 1U << interval.device;
   }
   const std::size_t first = slot * tenant.parts.size();
@@ -371,10 +375,14 @@ ArbiterStatus Arbiter::status() const {
                      .refused = totals.refused,
                      .longest_ns = totals.longest_ns});
     for (unsigned i = 0; i < limits.devices.size(); ++i) {
-      told.devices.push_back({.limits = limits.devices[i],
-                              .charged_bytes = tenant.session->usage().charged(i),
-                              .released_bytes = tenant.session->usage().released(i),
-                              .gpu_ns = static_cast<std::uint64_t>(charged(id, i).count())});
+      told.devices.push_back(
+          {.limits = limits.devices[i],
+           .charged_bytes = tenant.session->usage().charged(i),
+           .released_bytes = tenant.session->usage().released(i),
+           .gpu_ns = static_cast<std::uint64_t>(charged(id, i).count()),
+           .asked_ns = tenant.session->usage().spent_ns(i),
+           .waited_ns = static_cast<std::uint64_t>(tenant.parts[i]->waited.count()),
+           .launches = tenant.parts[i]->launches});
     }
   }
   status.refused = files_.refused();

@@ -24,6 +24,9 @@ bool is_plausible(const Batch& batch, Ns now) {
          batch.asked <= kLongest;
 }
 
+// Of a wait between two steps, which are milliseconds apart while somebody waits.
+constexpr Ns kLongestWait = std::chrono::milliseconds(20);
+
 void wake(wire::DevicePolicy& policy) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&policy.turn), FUTEX_WAKE, INT_MAX, nullptr,
           nullptr, 0);
@@ -60,6 +63,8 @@ void DeviceScheduler::remove(TenantId id) {
 bool DeviceScheduler::step(Ns now) {
   standings_.clear();
   bool is_busy = false;
+  // Nobody waits where no steps are made.
+  const Ns since = std::min(now - std::exchange(stepped_, now).value_or(now), kLongestWait);
   for (auto& [id, part] : tenants_) {
     Activity& activity = part->activity;
     if (part->session->awaits_usage()) continue;  // what it asked for is unknown
@@ -67,6 +72,7 @@ bool DeviceScheduler::step(Ns now) {
     join(activity.ended, kMostBatches);
     for (const Batch& batch : activity.ended) device_.finished(id, batch);
     if (activity.busy_since && *activity.busy_since > now) activity.busy_since = now;
+    if (activity.waiting) part->waited += since;
     is_busy |= activity.waiting || activity.busy_since || !activity.ended.empty();
     const Ns asked = policy_time(part->session->usage().spent_ns(part->index));
     standings_.try_emplace(id, Standing{.asked = asked,

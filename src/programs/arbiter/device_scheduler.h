@@ -4,7 +4,9 @@
 //
 // Used by the arbiter's one thread.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "arbiter/tenant_session.h"
 #include "limit/device.h"
@@ -33,6 +35,9 @@ class DeviceScheduler {
     TenantSession* session = nullptr;
     unsigned index = 0;  // of the device in the tenant's limits
     Activity activity{};
+    // Since this arbiter knows the tenant.
+    limit::Ns waited{0};         // with a thread at the gate
+    std::uint64_t launches = 0;  // of the batches that have ended, as its processes report them
   };
   // Adds the tenant, or renews its part when its limits changed. `session` must outlive the part.
   // The address of the part stays valid until remove(); callers record into its activity.
@@ -47,6 +52,7 @@ class DeviceScheduler {
   limit::Ns pace() const { return device_.pace(); }
 
   limit::Ns charged(limit::TenantId id) const { return device_.charged(id); }
+  const Part& part(limit::TenantId id) const { return *tenants_.at(id); }
   // Whether the tenant's own count of what it asked for is false (limit/asked_time.h).
   bool is_false(limit::TenantId id) const { return device_.is_false(id); }
   // Charges GPU time that the tenant used and did not report.
@@ -56,6 +62,7 @@ class DeviceScheduler {
   limit::Device device_;
   limit::ByTenant<std::unique_ptr<Part>> tenants_;
   limit::ByTenant<limit::Standing> standings_;  // reused by every step
+  std::optional<limit::Ns> stepped_;            // the last step
 };
 
 // Writes `permit` into a tenant's policy page. True: threads waiting at the gate must be woken.

@@ -71,6 +71,9 @@ json::Value to_json(const TenantDevice& device) {
   if (device.released_bytes > 0) entry["releasedBytes"] = device.released_bytes;
   entry["outsideBytes"] = device.outside_bytes;
   entry["gpuNs"] = device.gpu_ns;
+  entry["askedNs"] = device.asked_ns;
+  entry["waitedNs"] = device.waited_ns;
+  entry["launches"] = device.launches;
   if (device.may_hold_bytes) entry["mayHoldBytes"] = *device.may_hold_bytes;
   return entry;
 }
@@ -141,7 +144,10 @@ TenantDevice read_device(const json::Fields& fields) {
           .charged_bytes = fields.need<std::uint64_t>("chargedBytes"),
           .released_bytes = optional_at(fields, "releasedBytes").value_or(0),
           .outside_bytes = fields.need<std::uint64_t>("outsideBytes"),
-          .gpu_ns = fields.need<std::uint64_t>("gpuNs")};
+          .gpu_ns = fields.need<std::uint64_t>("gpuNs"),
+          .asked_ns = optional_at(fields, "askedNs").value_or(0),
+          .waited_ns = optional_at(fields, "waitedNs").value_or(0),
+          .launches = optional_at(fields, "launches").value_or(0)};
 }
 
 TenantStatus read_tenant(const json::Fields& fields) {

@@ -33,6 +33,10 @@ struct TenantDevice {
   std::uint64_t released_bytes = 0;
   std::uint64_t outside_bytes = 0;  // counted by NVML beyond that
   std::uint64_t gpu_ns = 0;         // GPU time charged since this arbiter started
+  std::uint64_t asked_ns = 0;       // GPU time asked for, by its processes' own account
+  // Since this arbiter started; `launches` by its processes' own account.
+  std::uint64_t waited_ns = 0;  // with a thread that waited for the GPU
+  std::uint64_t launches = 0;
   bool operator==(const TenantDevice&) const = default;
 };
 
