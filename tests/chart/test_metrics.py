@@ -23,7 +23,7 @@ def annotations(rendered) -> dict:
 
 
 def settings(rendered) -> dict:
-    return {name: value for name, value in rendered.env().items() if name.startswith("METRICS_")}
+    return {name: value for name, value in rendered.env().items() if name.startswith("TRANCHE_METRICS_")}
 
 
 def test_by_default_nothing_listens(helm):

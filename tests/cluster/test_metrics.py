@@ -8,6 +8,8 @@ import sys
 import time
 
 import pytest
+from claims import VALUES as CLAIMS
+from claims import InMode, claiming, share, template, wait_devices
 from pods import GPU, Applied, pod, wait_offer
 from release import Release
 
@@ -16,6 +18,7 @@ from prometheus import Page  # noqa: E402
 
 MIB = 1 << 20
 METRICS = ("metrics.enabled=true",)
+CONTEXT_MIB = 256  # of a CUDA program, on the simulated L20
 OCCUPY = "exec /opt/tranche/bin/tranche-sim occupy"
 
 
@@ -31,7 +34,7 @@ def shared(replicas: int, **more) -> dict:
     return {"version": "v1", "sharing": sharing, **more}
 
 
-def holding(name: str, *sizes: str, node: str, resource: str = GPU) -> str:
+def holding(name: str, *sizes: str, node: str, resource: str = GPU, kind: str = "compute") -> str:
     """A Pod with a container for each size, which holds so much of a tranche of its own."""
     made = json.loads(pod(name, "x", image="lab-glibc:1", node=node))
     libraries = f"/host/usr/lib/{os.uname().machine}-linux-gnu"
@@ -41,7 +44,7 @@ def holding(name: str, *sizes: str, node: str, resource: str = GPU) -> str:
         {
             "name": f"c{i}",
             "image": "lab-glibc:1",
-            "command": ["bash", "-c", f'{OCCUPY} --gpu "$NVIDIA_VISIBLE_DEVICES" --memory {size}'],
+            "command": ["bash", "-c", f'{OCCUPY} --kind {kind} --gpu "$NVIDIA_VISIBLE_DEVICES" --memory {size}'],
             "env": [{"name": "LD_LIBRARY_PATH", "value": libraries}],
             "resources": {"limits": {resource: 1}},
             "volumeMounts": [{"name": one, "mountPath": at, "readOnly": True} for one, (_, at) in places.items()],
@@ -162,3 +165,76 @@ def test_mig_instances_also_time_sliced(lab):
             assert profiles == {"2g.10gb": 1000 * MIB, "1g.5gb": 700 * MIB}
             share = page.by("container_gpu_allocation", "pod")
             assert share["whole"] == pytest.approx(2 / 7) and share["half"] == pytest.approx(1 / 14)
+
+
+@pytest.fixture(scope="module")
+def limited_lab(labs):
+    return labs.get(["l20"], runtime="cdi")
+
+
+def seconds(page: Page) -> dict:
+    return page.by("tranche_container_compute_seconds_total", "pod")
+
+
+def test_compute_is_counted_where_it_is_not_limited(limited_lab):
+    """Enforcement account: shares of the GPU's time over half a minute, beside what was asked for."""
+    lab, duties = limited_lab, {"a": 10, "b": 20, "c": 30}
+    config = shared(4, tranche={"limits": {"enforcement": "account"}})
+    pods = [
+        pod(name, "tranche-load", "compute", "--duty", str(duty), "--duration", "1h", image="lab-glibc:1", gpus=1)
+        for name, duty in duties.items()
+    ]
+    values = ("config.name=metered", "limits.enabled=true", *METRICS)
+    with Applied(lab, config_map(config)), Release(lab, *values) as release, Applied(lab, *pods):
+        for name in duties:
+            lab.wait_pod(name)
+        scraped = Scraped(lab, release, "l20")
+        first = scraped.when(lambda p: min(seconds(p)[name] for name in duties) > 1, "all three work")
+        begin = time.monotonic()
+        time.sleep(30)
+        last = scraped.page()
+        took = time.monotonic() - begin
+        shares = {name: 100 * (seconds(last)[name] - seconds(first)[name]) / took for name in duties}
+        assert all(abs(shares[name] - duty) <= 3 for name, duty in duties.items()), shares
+        assert "tranche_container_compute_estimated_seconds_total" not in last
+        assert set(memory(last).values()) == {CONTEXT_MIB}
+
+
+def test_shares_of_claims(limited_lab):
+    lab = limited_lab
+    half = template("half", share("22722Mi", 50))
+    hold = ("tranche-load", "hold", "--duration", "1h", "--memory")
+    pods = (claiming("one", "half", *hold, "1000Mi"), claiming("two", "half", *hold, "2000Mi"))
+    values = (*CLAIMS, *METRICS, "limits.enabled=true")
+    with Applied(lab, half), Release(lab, *values) as release, InMode(lab, "l20"):
+        wait_devices(lab, "l20", "gpu-0")
+        with Applied(lab, *pods):
+            for name in ("one", "two"):
+                lab.wait_pod(name)
+            wanted = {("one", "main"): 1000 + CONTEXT_MIB, ("two", "main"): 2000 + CONTEXT_MIB}
+            page = Scraped(lab, release, "l20").when(lambda p: memory(p) == wanted, "both claims' memory")
+            labels = page.labels("tranche_container_memory_used_bytes")
+            assert labels["mechanism"] == "share" and labels["resource"]
+            assert set(page.by("tranche_container_memory_limit_bytes", "pod").values()) == {22722 * MIB}
+            assert set(page.by("tranche_container_compute_promised_ratio", "pod").values()) == {0.5}
+            assert page.by("container_gpu_allocation", "pod") == {"one": pytest.approx(0.5), "two": pytest.approx(0.5)}
+
+
+def test_clients_of_mps(limited_lab):
+    lab = limited_lab
+    sharing = {"renameByDefault": True, "resources": [{"name": GPU, "replicas": 4}]}
+    config = config_map({"version": "v1", "sharing": {"mps": sharing}})
+    pods = [
+        holding(name, size, node="l20", resource="nvidia.com/gpu.shared", kind="mps")
+        for name, size in (("one", "1000Mi"), ("two", "2000Mi"))
+    ]
+    with Applied(lab, config), Release(lab, "config.name=metered", "mps.enabled=true", *METRICS) as release:
+        wait_offer(lab, "l20", 4, "nvidia.com/gpu.shared")
+        with Applied(lab, *pods):
+            for name in ("one", "two"):
+                lab.wait_pod(name)
+            wanted = {("one", "c0"): 1000, ("two", "c0"): 2000}
+            page = Scraped(lab, release, "l20").when(lambda p: memory(p) == wanted, "both clients' memory")
+            assert page.labels("tranche_container_memory_used_bytes")["mechanism"] == "mps"
+            use = page.by("tranche_gpu_memory_bytes", "use")
+            assert use["unknown"] == 0 and sum(use.values()) == page["DCGM_FI_DEV_FB_CAPACITY_BYTES"]

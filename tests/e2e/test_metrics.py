@@ -139,6 +139,9 @@ def test_each_container_of_a_shared_gpu_has_its_own(programs):  # noqa: F811
     compute = seen.by("tranche_container_compute_seconds_total", "pod")
     assert compute["a"] == pytest.approx(0.1, abs=0.01) and compute["b"] == compute["idle"] == 0
     assert "tranche_container_compute_estimated_seconds_total" not in seen
+    assert seen.by("tranche_container_compute_asked_seconds_total", "pod")["a"] > 0
+    assert seen.by("tranche_container_launches_total", "pod")["a"] >= 1
+    assert seen.by("tranche_container_wait_seconds_total", "pod")["b"] == 0
     # Its container ends: it is gone, and nothing of it is anybody's.
     clients["b"].end()
     here.kubelet.ask("remove", pod="b")

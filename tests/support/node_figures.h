@@ -95,6 +95,9 @@ inline metrics::ContainerFigures sharing_container(int gpu, int number, double s
           .memory_limit = 800'000'000,
           .compute_promised = share,
           .compute = std::chrono::nanoseconds(987'654'321'000'123 + number),
+          .compute_asked = std::chrono::seconds(1'000'000),
+          .waited = std::chrono::milliseconds(1'500),
+          .launches = 123'456,
           .allocation_failures = 2};
 }
 

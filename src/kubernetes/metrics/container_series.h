@@ -1,5 +1,5 @@
 #pragma once
-// Series of our own about what containers have of devices, at most 10 for a container and device,
+// Series of our own about what containers have of devices, at most 12 for a container and device,
 // and one for each container that OpenCost reads. Pure.
 //
 // Labels: namespace, pod, container, resource, mechanism, gpu (UUID), device (UUID: the GPU's or

@@ -14,6 +14,8 @@ namespace {
 using Labels = std::map<std::string, std::string>;
 
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+// Of test::sharing_container().
+constexpr std::size_t kSeries = 12;
 
 struct Written {
   std::string text;
@@ -45,12 +47,15 @@ TEST(ContainerSeries, AllThatIsKnown) {
                          {"tranche_container_memory_limit_bytes", "800000000"},
                          {"tranche_container_compute_seconds_total", "987654.321000124"},
                          {"tranche_container_compute_estimated_seconds_total", "0 series"},
+                         {"tranche_container_compute_asked_seconds_total", "1000000"},
+                         {"tranche_container_wait_seconds_total", "1.5"},
+                         {"tranche_container_launches_total", "123456"},
                          {"tranche_container_compute_promised_ratio", "0.25"},
                          {"tranche_container_allocation_failures_total", "2"},
                          {"container_gpu_allocation", "0.25"}}) {
     EXPECT_EQ(page.value(name, {}), value) << name;
   }
-  EXPECT_EQ(page.size(), 9U);
+  EXPECT_EQ(page.size(), kSeries);
 }
 
 TEST(ContainerSeries, LabelsOfAGpu) {
@@ -133,7 +138,7 @@ TEST(ContainerSeries, OfTwinsTheFirstIsWrittenAndTheOtherCounted) {
   const auto written = write({first, twin});
   EXPECT_EQ(written.page.value("tranche_container_memory_used_bytes", {}), "512000001");
   EXPECT_EQ(written.page.value("container_gpu_allocation", {}), "0.5");
-  EXPECT_EQ(written.left_out, 8U);
+  EXPECT_EQ(written.left_out, kSeries - 1);
 }
 
 // Both become U+FFFD.
@@ -151,23 +156,33 @@ TEST(ContainerSeries, BeyondTheLimitWholeContainersAreLeftOut) {
     std::size_t most;
     std::size_t written;
   };
-  for (const auto& [most, size] : std::vector<Case>{
-           {0, 0}, {8, 0}, {9, 9}, {17, 9}, {18, 18}, {26, 18}, {27, 27}, {kNoLimit, 27}}) {
+  for (const auto& [most, size] : std::vector<Case>{{0, 0},
+                                                    {kSeries - 1, 0},
+                                                    {kSeries, kSeries},
+                                                    {2 * kSeries - 1, kSeries},
+                                                    {2 * kSeries, 2 * kSeries},
+                                                    {3 * kSeries - 1, 2 * kSeries},
+                                                    {3 * kSeries, 3 * kSeries},
+                                                    {kNoLimit, 3 * kSeries}}) {
     const auto written = write(containers, most);
     EXPECT_EQ(written.page.size(), size) << most;
-    EXPECT_EQ(written.left_out, 27 - size) << most;
+    EXPECT_EQ(written.left_out, 3 * kSeries - size) << most;
   }
-  EXPECT_EQ(
-      write(containers, 9).page.named("container_gpu_allocation").at(0).labels.at("namespace"),
-      "team-0");
+  EXPECT_EQ(write(containers, kSeries)
+                .page.named("container_gpu_allocation")
+                .at(0)
+                .labels.at("namespace"),
+            "team-0");
 }
 
 TEST(ContainerSeries, AContainerWithTwoDevicesIsWholeOrLeftOut) {
   auto first = test::sharing_container(0, 1, 1);
   auto second = first;
   second.gpu = second.device = test::gpu_uuid(1);
-  EXPECT_EQ(write({first, second}, 16).page.size(), 0U);
-  EXPECT_EQ(write({first, second}, 17).page.size(), 17U);
+  // container_gpu_allocation is one for both.
+  const std::size_t both = 2 * kSeries - 1;
+  EXPECT_EQ(write({first, second}, both - 1).page.size(), 0U);
+  EXPECT_EQ(write({first, second}, both).page.size(), both);
 }
 
 }  // namespace

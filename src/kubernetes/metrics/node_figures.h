@@ -48,6 +48,9 @@ struct ContainerFigures {
   // GPU time charged by the arbiter, and estimated from the driver's samples; never both.
   std::optional<std::chrono::nanoseconds> compute{};
   std::optional<std::chrono::nanoseconds> compute_estimated{};
+  std::optional<std::chrono::nanoseconds> compute_asked{};  // for which it launched work
+  std::optional<std::chrono::nanoseconds> waited{};         // with a thread that waited for the GPU
+  std::optional<std::uint64_t> launches{};
   std::optional<std::uint64_t> allocation_failures{};
 };
 

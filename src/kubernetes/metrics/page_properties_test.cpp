@@ -119,6 +119,9 @@ ContainerFigures drawn_container() {
           .compute_promised = maybe(drawn_double),
           .compute = maybe(drawn_time),
           .compute_estimated = maybe(drawn_time),
+          .compute_asked = maybe(drawn_time),
+          .waited = maybe(drawn_time),
+          .launches = maybe(drawn_count),
           .allocation_failures = maybe(drawn_count)};
 }
 

@@ -1,6 +1,7 @@
 #include "agent/metrics/attribution.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -31,6 +32,20 @@ struct Row {
 };
 
 using Rows = std::map<RowKey, Row>;
+
+// A tenant may write any number, so that sums stay where they are most.
+void add_to(std::optional<std::uint64_t>& sum, std::uint64_t more) {
+  std::uint64_t all = 0;
+  const bool is_too_much = __builtin_add_overflow(sum.value_or(0), more, &all);
+  sum = is_too_much ? std::numeric_limits<std::uint64_t>::max() : all;
+}
+
+void add_time(std::optional<std::chrono::nanoseconds>& sum, std::uint64_t ns) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
+  std::optional<std::uint64_t> all = sum ? static_cast<std::uint64_t>(sum->count()) : 0;
+  add_to(all, ns);
+  sum = std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(*all, kMost)));
+}
 
 class Attributing {
  public:
@@ -175,17 +190,23 @@ class Attributing {
     const auto tenant = tenants_.find(id);
     if (tenant == tenants_.end() || users_of(id) != 1) return;
     auto& figures = row.made.figures;
-    for (const auto& one : tenant->second->devices) {
-      if (one.limits.uuid != device) continue;
-      figures.compute = figures.compute.value_or(std::chrono::nanoseconds(0)) +
-                        std::chrono::nanoseconds(static_cast<std::int64_t>(one.gpu_ns));
-      if (is_read) continue;
-      figures.attributed = true;
-      const auto kept = one.charged_bytes - std::min(one.charged_bytes, one.released_bytes);
-      figures.memory_used = figures.memory_used.value_or(0) + kept + one.outside_bytes;
-    }
-    figures.allocation_failures = figures.allocation_failures.value_or(0) + tenant->second->refused;
-    if (!is_read) figures.processes = figures.processes.value_or(0) + tenant->second->processes;
+    const auto& devices = tenant->second->devices;
+    const auto one =
+        std::ranges::find(devices, device, [](const auto& of) { return of.limits.uuid; });
+    if (one == devices.end()) return;
+    add_time(figures.compute, one->gpu_ns);
+    add_time(figures.compute_asked, one->asked_ns);
+    add_time(figures.waited, one->waited_ns);
+    add_to(figures.launches, one->launches);
+    // These are the tenant's, which may have several devices: they count once.
+    const bool is_first = one == devices.begin();
+    add_to(figures.allocation_failures, is_first ? tenant->second->refused : 0);
+    if (is_read) return;
+    figures.attributed = true;
+    const auto kept = one->charged_bytes - std::min(one->charged_bytes, one->released_bytes);
+    add_to(figures.memory_used, kept);
+    add_to(figures.memory_used, one->outside_bytes);
+    if (is_first) figures.processes = figures.processes.value_or(0) + tenant->second->processes;
   }
 
   // Containers with this tenant.

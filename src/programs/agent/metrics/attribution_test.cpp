@@ -83,7 +83,10 @@ class AttributionTest : public testing::Test {
                          .charged_bytes = (charged + 50) * kMib,
                          .released_bytes = 50 * kMib,
                          .outside_bytes = outside * kMib,
-                         .gpu_ns = 5'000'000'000}}};
+                         .gpu_ns = 5'000'000'000,
+                         .asked_ns = 6'000'000'000,
+                         .waited_ns = 2'000'000'000,
+                         .launches = 17}}};
   }
   Attribution attribute() {
     return agent::attribute({.machine = machine_,
@@ -256,6 +259,9 @@ TEST_F(AttributionTest, TheArbiterCountsComputeAndKnowsWhatTheAgentCannotSee) {
   auto one = only_one();
   EXPECT_EQ(one.memory_used, 305 * kMib) << "the driver's count, where it is known";
   EXPECT_EQ(one.compute, nanoseconds(5'000'000'000));
+  EXPECT_EQ(one.compute_asked, nanoseconds(6'000'000'000));
+  EXPECT_EQ(one.waited, nanoseconds(2'000'000'000));
+  EXPECT_EQ(one.launches, 17U);
   EXPECT_EQ(one.compute_promised, 0.25);
   EXPECT_EQ(one.memory_limit, 3776 * kMib);
   EXPECT_EQ(one.allocation_failures, 3U);
@@ -271,6 +277,40 @@ TEST_F(AttributionTest, TheArbiterCountsComputeAndKnowsWhatTheAgentCannotSee) {
   EXPECT_EQ(account.containers, 300 * kMib);
   EXPECT_EQ(account.unknown, 5 * kMib);
   EXPECT_EQ(sum(account), account.total);
+}
+
+// Its processes write what they asked for, and what they charge.
+TEST_F(AttributionTest, NumbersOfATenantThatLiesStayInRange) {
+  held_ = {holds('a', 0), holds('a', 1)};
+  held_[0].tenant = "t1";
+  held_[1].tenant = "t2";
+  arbiter_ = {.tenants = {tenant("t1", 0, 0), tenant("t2", 0, 0)}};
+  for (auto& one : arbiter_->tenants) {
+    auto& device = one.devices[0];
+    device.asked_ns = device.charged_bytes = device.launches = ~std::uint64_t{0};
+    device.released_bytes = 0;
+  }
+  const auto one = only_one();
+  EXPECT_GT(one.compute_asked, nanoseconds(0));
+  EXPECT_EQ(one.launches, ~std::uint64_t{0});
+  EXPECT_EQ(one.memory_used, ~std::uint64_t{0});
+}
+
+TEST_F(AttributionTest, ATenantOfSeveralDevicesIsCountedOnce) {
+  machine_ = test::machine_of(2, test::t4);
+  share(4);
+  auto first = holds('a', 0);
+  auto second = first;
+  second.device = second.gpu = test::gpu_uuid(1);
+  second.id = offer::replica_id(second.device, 0);
+  first.tenant = second.tenant = "t1";
+  held_ = {first, second};
+  arbiter_ = {.tenants = {tenant("t1", 100, 0)}};
+  arbiter_->tenants[0].devices.push_back({.limits = {.uuid = second.device}});
+  const auto made = attribute();
+  ASSERT_EQ(made.containers.size(), 2U);
+  EXPECT_EQ(made.containers[0].figures.allocation_failures, 3U);
+  EXPECT_EQ(made.containers[1].figures.allocation_failures, 0U);
 }
 
 TEST_F(AttributionTest, ATenantOfSeveralContainersIsNotDividedByGuess) {
