@@ -87,9 +87,19 @@ def memory(page: Page) -> dict:
     return {(dict(key)["pod"], dict(key)["container"]): value / MIB for key, value in used.items()}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def lab(labs):
-    return labs.get(["t4", "a100-40gb-mig=mig"])
+    return labs.get(["t4", "l20", "a100-40gb-mig=mig"])
+
+
+@pytest.fixture
+def mps_lab(labs):
+    return labs.get(["l20"])
+
+
+@pytest.fixture
+def claims_lab(labs):
+    return labs.get(["l20"], runtime="cdi")
 
 
 def test_each_container_of_a_time_sliced_gpu(lab):
@@ -167,23 +177,16 @@ def test_mig_instances_also_time_sliced(lab):
             assert share["whole"] == pytest.approx(2 / 7) and share["half"] == pytest.approx(1 / 14)
 
 
-@pytest.fixture(scope="module")
-def limited_lab(labs):
-    return labs.get(["l20"], runtime="cdi")
-
-
 def seconds(page: Page) -> dict:
     return page.by("tranche_container_compute_seconds_total", "pod")
 
 
-def test_compute_is_counted_where_it_is_not_limited(limited_lab):
+def test_compute_is_counted_where_it_is_not_limited(lab):
     """Enforcement account: shares of the GPU's time over half a minute, beside what was asked for."""
-    lab, duties = limited_lab, {"a": 10, "b": 20, "c": 30}
+    duties = {"a": 10, "b": 20, "c": 30}
     config = shared(4, tranche={"limits": {"enforcement": "account"}})
-    pods = [
-        pod(name, "tranche-load", "compute", "--duty", str(duty), "--duration", "1h", image="lab-glibc:1", gpus=1)
-        for name, duty in duties.items()
-    ]
+    load = ("tranche-load", "compute", "--duration", "1h", "--duty")
+    pods = [pod(name, *load, str(duty), image="lab-glibc:1", gpus=1, node="l20") for name, duty in duties.items()]
     values = ("config.name=metered", "limits.enabled=true", *METRICS)
     with Applied(lab, config_map(config)), Release(lab, *values) as release, Applied(lab, *pods):
         for name in duties:
@@ -200,8 +203,29 @@ def test_compute_is_counted_where_it_is_not_limited(limited_lab):
         assert set(memory(last).values()) == {CONTEXT_MIB}
 
 
-def test_shares_of_claims(limited_lab):
-    lab = limited_lab
+def test_clients_of_mps(mps_lab):
+    lab = mps_lab
+    sharing = {"renameByDefault": True, "resources": [{"name": GPU, "replicas": 4}]}
+    config = config_map({"version": "v1", "sharing": {"mps": sharing}})
+    pods = [
+        holding(name, size, node="l20", resource="nvidia.com/gpu.shared", kind="mps")
+        for name, size in (("one", "1000Mi"), ("two", "2000Mi"))
+    ]
+    values = ("config.name=metered", "mps.enabled=true", "gfd.enabled=true", "gfd.labelOutput=node", *METRICS)
+    with Applied(lab, config), Release(lab, *values) as release:
+        wait_offer(lab, "l20", 4, "nvidia.com/gpu.shared")
+        with Applied(lab, *pods):
+            for name in ("one", "two"):
+                lab.wait_pod(name)
+            wanted = {("one", "c0"): 1000, ("two", "c0"): 2000}
+            page = Scraped(lab, release, "l20").when(lambda p: memory(p) == wanted, "both clients' memory")
+            assert page.labels("tranche_container_memory_used_bytes")["mechanism"] == "mps"
+            use = page.by("tranche_gpu_memory_bytes", "use")
+            assert use["unknown"] == 0 and sum(use.values()) == page["DCGM_FI_DEV_FB_CAPACITY_BYTES"]
+
+
+def test_shares_of_claims(claims_lab):
+    lab = claims_lab
     half = template("half", share("22722Mi", 50))
     hold = ("tranche-load", "hold", "--duration", "1h", "--memory")
     pods = (claiming("one", "half", *hold, "1000Mi"), claiming("two", "half", *hold, "2000Mi"))
@@ -218,23 +242,3 @@ def test_shares_of_claims(limited_lab):
             assert set(page.by("tranche_container_memory_limit_bytes", "pod").values()) == {22722 * MIB}
             assert set(page.by("tranche_container_compute_promised_ratio", "pod").values()) == {0.5}
             assert page.by("container_gpu_allocation", "pod") == {"one": pytest.approx(0.5), "two": pytest.approx(0.5)}
-
-
-def test_clients_of_mps(limited_lab):
-    lab = limited_lab
-    sharing = {"renameByDefault": True, "resources": [{"name": GPU, "replicas": 4}]}
-    config = config_map({"version": "v1", "sharing": {"mps": sharing}})
-    pods = [
-        holding(name, size, node="l20", resource="nvidia.com/gpu.shared", kind="mps")
-        for name, size in (("one", "1000Mi"), ("two", "2000Mi"))
-    ]
-    with Applied(lab, config), Release(lab, "config.name=metered", "mps.enabled=true", *METRICS) as release:
-        wait_offer(lab, "l20", 4, "nvidia.com/gpu.shared")
-        with Applied(lab, *pods):
-            for name in ("one", "two"):
-                lab.wait_pod(name)
-            wanted = {("one", "c0"): 1000, ("two", "c0"): 2000}
-            page = Scraped(lab, release, "l20").when(lambda p: memory(p) == wanted, "both clients' memory")
-            assert page.labels("tranche_container_memory_used_bytes")["mechanism"] == "mps"
-            use = page.by("tranche_gpu_memory_bytes", "use")
-            assert use["unknown"] == 0 and sum(use.values()) == page["DCGM_FI_DEV_FB_CAPACITY_BYTES"]
