@@ -41,12 +41,15 @@ case "$want" in
     ;;
 esac
 
-# Of Debian's package prometheus the tests take promtool alone: installed whole it would run a server here.
+# Of Debian's package prometheus the tests take the two programs alone: installed whole it would run a server here.
 cache=${TRANCHE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tranche}
-promtool=$cache/promtool/promtool
-no_promtool=0
-if [ "$want" = test ] && [ ! -x "$promtool" ] && ! command -v promtool >/dev/null; then
-  no_promtool=1
+prometheus=$cache/prometheus
+has_prometheus() {
+  { [ -x "$prometheus/promtool" ] || command -v promtool; } && { [ -x "$prometheus/prometheus" ] || command -v prometheus; }
+}
+no_prometheus=0
+if [ "$want" = test ] && ! has_prometheus >/dev/null; then
+  no_prometheus=1
 fi
 
 missing=()
@@ -58,31 +61,31 @@ no_go=0
 if [ "$want" = lab ] && ! command -v go >/dev/null; then
   no_go=1
 fi
-[ $((${#missing[@]} + no_go + no_promtool)) -gt 0 ] || exit 0
+[ $((${#missing[@]} + no_go + no_prometheus)) -gt 0 ] || exit 0
 
-get_promtool() {
+get_prometheus() {
   local folder
   folder=$(mktemp -d)
   # Without lists of packages, which only root can get, there is nothing to get it from.
   if (cd "$folder" && apt-get download -qq -o APT::Sandbox::User=root prometheus) &&
-    dpkg-deb --fsys-tarfile "$folder"/prometheus_*.deb | tar -C "$folder" -x ./usr/bin/promtool &&
-    "$folder/usr/bin/promtool" --version >/dev/null 2>&1; then
-    mkdir -p "${promtool%/*}"
-    mv "$folder/usr/bin/promtool" "$promtool"
+    dpkg-deb --fsys-tarfile "$folder"/prometheus_*.deb | tar -C "$folder" -x ./usr/bin/prometheus ./usr/bin/promtool &&
+    "$folder/usr/bin/prometheus" --version >/dev/null 2>&1; then
+    mkdir -p "$prometheus"
+    mv "$folder/usr/bin/prometheus" "$folder/usr/bin/promtool" "$prometheus"
   fi
   rm -rf "$folder"
-  [ -x "$promtool" ] || {
-    echo "setup.sh: no promtool from Debian's package prometheus; run apt-get update, or put one on PATH" >&2
+  has_prometheus >/dev/null || {
+    echo "setup.sh: no prometheus and promtool from Debian's package; run apt-get update, or put both on PATH" >&2
     return 1
   }
 }
 
 names=("${missing[@]}")
 [ $no_go = 0 ] || names+=(golang-go)
-[ $no_promtool = 0 ] || names+=(promtool)
+[ $no_prometheus = 0 ] || names+=(prometheus)
 echo "setup: installing ${names[*]}"
 # As anybody, where root has got the lists before.
-if [ $((${#missing[@]} + no_go)) = 0 ] && get_promtool 2>/dev/null; then
+if [ $((${#missing[@]} + no_go)) = 0 ] && get_prometheus 2>/dev/null; then
   exit 0
 fi
 as_root=()
@@ -119,4 +122,4 @@ install() {
 "${as_root[@]}" apt-get update -qq
 [ ${#missing[@]} = 0 ] || install "${missing[@]}"
 [ $no_go = 0 ] || install -t bookworm-backports golang-go
-[ $no_promtool = 0 ] || get_promtool
+[ $no_prometheus = 0 ] || get_prometheus

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from helm import CHART, ROOT
 from modes import MODES
-from promtool import find_promtool, promtool
+from prometheus_programs import find_promtool, promtool
 
 sys.path.insert(0, str(ROOT / "tests/docs"))
 import markdown  # noqa: E402

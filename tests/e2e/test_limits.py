@@ -182,9 +182,9 @@ def test_what_cannot_be_promised_is_not_advertised(node, library):
 
 
 @pytest.fixture
-def programs(node):
-    """Starts a CUDA program in a container's view, with one arbiter for the node."""
-    here, started = node("l20"), []
+def programs(node, request):
+    """Starts a CUDA program in a container's view, with one arbiter for the node. Its parameter: the machine."""
+    here, started = node(getattr(request, "param", "l20")), []
 
     def start(tenant: pathlib.Path) -> Client:
         if not started:

@@ -18,7 +18,7 @@ from prometheus import Page
 from test_limits import CONTEXT_MIB, held, limited, limiting_agent, programs, tenant  # noqa: F401
 
 sys.path.insert(0, str(ROOT / "tests/chart"))
-from promtool import find_promtool, promtool  # noqa: E402
+from prometheus_programs import find_promtool, promtool  # noqa: E402
 
 MIB = 1 << 20
 

@@ -3,6 +3,7 @@
 #include "agent/holdings/holder_answers.h"
 #include "agent/metrics/metrics_follower.h"
 #include "agent/node/pods_of_node.h"
+#include "process/host_name.h"
 
 namespace tranche::agent {
 namespace {
@@ -12,6 +13,7 @@ constexpr std::chrono::milliseconds kFresh{1500};
 
 NodeSampler::Ports ports_of(const AgentContext& context) {
   auto& book = context.outside.book;
+  const auto& node = context.options.node_name;
   NodeSampler::Ports ports{.telemetry = *context.outside.telemetry,
                            .processes = *context.outside.processes,
                            .book = book,
@@ -22,7 +24,7 @@ NodeSampler::Ports ports_of(const AgentContext& context) {
                            .pods = {},
                            .host = FsRoot(context.options.host_root),
                            .arbiter_dir = context.options.arbiter_state_dir,
-                           .node = context.options.node_name,
+                           .node = node.empty() ? process::host_name() : node,
                            .clock = context.clock};
   if (auto* const pods = context.outside.pods) ports.pods = [pods] { return pods->shared(); };
   return ports;

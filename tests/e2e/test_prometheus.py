@@ -1,0 +1,103 @@
+"""A real Prometheus that scrapes a real agent: what dashboards ask for has data, and sums close in it."""
+
+import json
+import os
+import socket
+import sys
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from client import LIMITER
+from node import GPU
+from programs import ROOT, Process, wait_until
+from test_limits import held, limited, limiting_agent, programs, tenant  # noqa: F401
+from test_metrics import occupy
+
+sys.path.insert(0, str(ROOT / "tests/chart"))
+from prometheus_programs import find_program  # noqa: E402
+
+pytestmark = [
+    pytest.mark.skipif(find_program("prometheus") is None, reason="no prometheus: tools/setup.sh test gets it"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root"),
+]
+
+BOARDS = sorted((ROOT / "tests/data/boards").glob("*.promql"))
+
+
+class Prometheus:
+    """It scrapes a target each second, and keeps the target's labels."""
+
+    def __init__(self, folder, target: str):
+        folder.mkdir()
+        scrape = {"job_name": "tranche", "honor_labels": True, "scrape_interval": "1s", "scrape_timeout": "1s"}
+        scrape["static_configs"] = [{"targets": [target]}]
+        config = folder / "prometheus.yml"
+        config.write_text(json.dumps({"scrape_configs": [scrape]}))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        program = find_program("prometheus")
+        words = [f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
+        words += [f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn"]
+        self.process = Process(["prometheus", *words], folder / "log", dict(os.environ), executable=program)
+
+    def ask(self, query: str) -> list[dict]:
+        """The series of an instant query: labels and value."""
+        url = f"http://127.0.0.1:{self.port}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            found = json.load(answer)
+        assert found["status"] == "success", found
+        return [{**one["metric"], "value": float(one["value"][1])} for one in found["data"]["result"]]
+
+    def answers(self, query: str) -> bool:
+        try:
+            return bool(self.ask(query))
+        except OSError:  # it starts
+            return False
+
+
+@pytest.fixture
+def scraped(programs):  # noqa: F811
+    """A node whose shared GPUs two limited programs and one of the host use, and its Prometheus."""
+    here = programs.here
+    arbiter = here.dir / "arbiter"
+    metrics = ("--metrics-address=127.0.0.1:0", f"--arbiter-state-dir={arbiter}")
+    agent = limiting_agent(here, LIMITER, *metrics, config=limited(4), env={"NODE_NAME": "n1"})
+    port = agent.wait_log(r"metrics are served at port (\d+)").group(1)
+    here.kubelet.wait(GPU, allocatable=4 * len(here.uuids()))
+    for pod, mebibytes in (("a", 1578), ("b", 316)):
+        client = programs(here.state / "tenants" / tenant(held(here, pod)["answer"]))
+        assert client("allocate", mebibytes) == 0
+        assert client("spin", 100_000_000) == 0 and client("synchronize") == 0
+    occupy(here, "--memory", "100Mi", "--util", "30")
+    prometheus = Prometheus(here.dir / "prometheus", f"127.0.0.1:{port}")
+    yield prometheus
+    prometheus.process.kill()
+
+
+def queries(board) -> list[str]:
+    return [line for line in board.read_text().splitlines() if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("programs", ["h200"], indirect=True)
+def test_every_query_of_a_board_has_data(scraped):
+    """Also those of docs/metrics.md, and NVIDIA's figures as the platform asks for them."""
+    asked = ["DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED"]
+    asked += [query for board in BOARDS for query in queries(board)]
+    for query in asked:
+        wait_until(lambda query=query: scraped.answers(query), f"data for {query}", deadline=60)
+    # The same number in Prometheus, by three ways.
+    [used] = [one for one in scraped.ask("tranche_container_memory_used_bytes") if one["pod"] == "a"]
+    assert used["namespace"] == "default" and used["value"] > 1578 << 20
+    totals = {one["gpu"]: one["value"] for one in scraped.ask("sum by (gpu) (tranche_gpu_memory_bytes)")}
+    capacity = {one["UUID"]: one["value"] for one in scraped.ask("DCGM_FI_DEV_FB_CAPACITY_BYTES")}
+    assert totals == capacity
+    # Unchanged Pods make no new series.
+    every = 'count({__name__=~"tranche_.*|DCGM_.*"})'
+    before = scraped.ask(every)[0]["value"]
+    scrapes = "count_over_time(tranche_build_info[10m])"
+    seen = scraped.ask(scrapes)[0]["value"]
+    wait_until(lambda: scraped.ask(scrapes)[0]["value"] >= seen + 5, "five scrapes more", deadline=60)
+    assert scraped.ask('count(last_over_time({__name__=~"tranche_.*|DCGM_.*"}[10m]))')[0]["value"] == before
