@@ -135,8 +135,12 @@ function(tranche_test name)
       list(APPEND runs ${name}.${shard})
     endforeach()
   endif()
-  # An emulated processor takes ten times as long.
+  # So long nothing but a test that hangs takes. Sanitized ones are slow, and run beside all others; an
+  # emulated processor takes ten times as long.
   set(bound 300)
+  if(TRANCHE_SANITIZE)
+    set(bound 1500)
+  endif()
   if(CMAKE_CROSSCOMPILING)
     set(bound 3000)
   endif()

@@ -60,7 +60,7 @@ after() { # name
 in_folder() { # build folder, ctest arguments...
   local folder=$1
   shift
-  # More than there are processors: many wait.
+  # More than there are processors: many wait. A later -j counts.
   ctest --test-dir "$folder" --output-on-failure --no-tests=error -j $((2 * jobs)) "$@" |
     awk '/^ +Start +[0-9]+:/ || /Test +#[0-9]+:.* Passed / || /^Total Test time/ { next }
          /^Label Time Summary/ { summary = 1 } /^The following tests/ { summary = 0 } !summary'
@@ -94,7 +94,7 @@ symbolizer=external_symbolizer_path=$(command -v addr2line)
 asan() {
   nice tools/build.sh asan-ubsan ${shipped}unit_tests &&
     ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=$long:$symbolizer UBSAN_OPTIONS=print_stacktrace=1:$symbolizer \
-      in_folder build/asan-ubsan -L unit "${unshipped[@]}"
+      in_folder build/asan-ubsan -L unit "${unshipped[@]}" -j "$jobs"
 }
 
 tsan() {

@@ -88,5 +88,6 @@ def test_the_config_manager_waits_without_a_word(node, server):
     )
     wait_until(server.asked.is_set, "it asks for its node")
     server.answer.set()
-    run.wait_log("waiting for it")
+    # It asks five times first, each time later.
+    wait_until(lambda: "waiting for it" in run.log, "it says what it waits for", deadline=120)
     assert PHRASE not in run.log
