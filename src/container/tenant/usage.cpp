@@ -295,27 +295,27 @@ std::vector<std::uint64_t> Usage::kept(unsigned slot) const {
   return kept;
 }
 
-std::uint64_t Usage::charged(unsigned device) const {
-  std::uint64_t sum = 0;
-  for (unsigned slot = 0; slot < wire::kMaxProcesses; ++slot) {
-    if (!owners_[slot]) continue;
-    const std::uint64_t word = file().slot[slot].charged[device];
-    if (!wire::is_forged(word)) sum = wire::add(sum, wire::bytes_of(word));
-  }
-  return sum;
-}
-
-std::uint64_t Usage::released(unsigned device) const {
+// Of all taken slots. A forged word stands for no bytes.
+template <class Bytes>
+std::uint64_t Usage::sum(unsigned device, Bytes bytes) const {
   std::uint64_t sum = 0;
   for (unsigned slot = 0; slot < wire::kMaxProcesses; ++slot) {
     if (!owners_[slot]) continue;
     const wire::Slot& from = file().slot[slot];
     const std::uint64_t word = from.charged[device];
-    if (wire::is_forged(word)) continue;
-    const std::uint64_t released = wire::released_bytes(from.work[device].released);
-    sum = wire::add(sum, std::min(wire::bytes_of(word), released));
+    if (!wire::is_forged(word)) sum = wire::add(sum, bytes(from, wire::bytes_of(word)));
   }
   return sum;
+}
+
+std::uint64_t Usage::charged(unsigned device) const {
+  return sum(device, [](const wire::Slot&, std::uint64_t charged) { return charged; });
+}
+
+std::uint64_t Usage::released(unsigned device) const {
+  return sum(device, [&](const wire::Slot& from, std::uint64_t charged) {
+    return std::min(charged, wire::released_bytes(from.work[device].released));
+  });
 }
 
 std::uint32_t Usage::waiting(unsigned slot, unsigned device) const {

@@ -111,6 +111,8 @@ class Usage {
   limit::wire::UsageFile& file() const {
     return *static_cast<limit::wire::UsageFile*>(memory_.data());
   }
+  template <class Bytes>
+  std::uint64_t sum(unsigned device, Bytes bytes) const;
   void note_slots();
   void know(unsigned slot);
   void clear(unsigned slot);

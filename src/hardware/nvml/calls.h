@@ -33,10 +33,14 @@ class Calls {
   Progress& progress_;
 };
 
+// Whether `result` means that the driver is gone, and NVML is to be started afresh.
+inline bool is_driver_gone(Return result) {
+  return result == kUninitialized || result == kDriverNotLoaded;
+}
 // Whether `result`, from a call about a device, means that the device is gone.
 inline bool is_gone(Return result) {
   return result == kGpuIsLost || result == kGpuNotFound || result == kNotFound ||
-         result == kUninitialized || result == kDriverNotLoaded;
+         is_driver_gone(result);
 }
 
 // The text in an NVML output buffer. Safe if the terminating zero is missing.

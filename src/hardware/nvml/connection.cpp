@@ -15,8 +15,7 @@ constexpr std::chrono::milliseconds kRelease{2000};
 
 Error hang(const DeadlinePool::Outcome& outcome, std::chrono::milliseconds deadline) {
   return {.code = Code::kTimeout,
-          .what = fmt::format("NVML hangs: {} has not returned within {} ms", outcome.hung_in,
-                              deadline.count()),
+          .what = "NVML hangs: " + outcome.describe_hang(deadline),
           .hint =
               "look for NVRM messages in the kernel log (dmesg) and reset the GPUs or reboot the "
               "node; it is tried again"};
@@ -145,6 +144,12 @@ Result<std::shared_ptr<Session>> Connection::session() {
   --pauses_->opening;
   pauses_->changed.notify_all();
   return opened;
+}
+
+Result<std::shared_ptr<Session>> Connection::session_of_present_driver() {
+  const auto before = current();
+  if (before != nullptr && before->library().replaced()) restart();
+  return session();
 }
 
 Result<std::shared_ptr<Session>> Connection::open_session() {

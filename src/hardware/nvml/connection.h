@@ -92,6 +92,8 @@ class Connection {
   // The current session, or a new one. kUnavailable: no library or no driver; kTimeout: NVML hangs.
   // While release_driver() is in effect, waits up to kLongestPause, or is refused (kUnavailable).
   Result<std::shared_ptr<Session>> session();
+  // The same, with a session of the driver that is there now: the library may have been replaced.
+  Result<std::shared_ptr<Session>> session_of_present_driver();
   // The current session; null if there is none. Does not call NVML.
   std::shared_ptr<Session> current() const;
   bool in_force(const Session* session) const;

@@ -54,14 +54,12 @@ Result<void> Control::set_compute_mode(const std::string& uuid, gpu::ComputeMode
        }});
   const std::string what = fmt::format("set the compute mode of {}", uuid);
   if (!outcome.finished) {
-    return fail(Code::kTimeout,
-                fmt::format("{}: {} has not returned within {} ms", what, outcome.hung_in,
-                            connection_->options().deadline.count()));
+    return fail(
+        Code::kTimeout,
+        fmt::format("{}: {}", what, outcome.describe_hang(connection_->options().deadline)));
   }
   if (answer->result == kSuccess) return {};
-  if (answer->result == kUninitialized || answer->result == kDriverNotLoaded) {
-    connection_->restart();
-  }
+  if (is_driver_gone(answer->result)) connection_->restart();
   return std::unexpected(error_of(answer->result, answer->failure).with_context(what));
 }
 

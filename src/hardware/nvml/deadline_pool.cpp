@@ -1,5 +1,7 @@
 #include "nvml/deadline_pool.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -126,6 +128,10 @@ class DeadlinePool::Batch {
   std::vector<Slot> slots_;
   TimePoint moved_{};
 };
+
+std::string DeadlinePool::Outcome::describe_hang(std::chrono::milliseconds deadline) const {
+  return fmt::format("{} has not returned within {} ms", hung_in, deadline.count());
+}
 
 DeadlinePool::DeadlinePool(Options options)
     : options_(options), shared_(std::make_shared<Shared>()) {}

@@ -52,6 +52,8 @@ class DeadlinePool {
   struct Outcome {
     bool finished = false;
     std::string hung_in;  // if not finished: the call in which it hangs
+    // "nvmlInit_v2 has not returned within 5000 ms"
+    std::string describe_hang(std::chrono::milliseconds deadline) const;
   };
 
   explicit DeadlinePool(Options options);

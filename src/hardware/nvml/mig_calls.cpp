@@ -46,7 +46,7 @@ std::pair<Code, const char*> meaning(Return result) {
 }  // namespace
 
 std::unexpected<Error> MigCalls::error(const char* function, Return result) {
-  driver_gone_ = driver_gone_ || result == kUninitialized || result == kDriverNotLoaded;
+  driver_gone_ = driver_gone_ || is_driver_gone(result);
   const auto [code, hint] = meaning(result);
   return fail(code, call_.describe(function, result), hint);
 }

@@ -43,8 +43,7 @@ Result<Value> MigControl::run(const gpu::GpuUuid& gpu, const std::string& what,
                                   }});
   const std::string context = fmt::format("{} on {}", what, gpu.value);
   if (!outcome.finished) {
-    return fail(Code::kTimeout, fmt::format("{}: {} has not returned within {} ms", context,
-                                            outcome.hung_in, deadline_.count()));
+    return fail(Code::kTimeout, fmt::format("{}: {}", context, outcome.describe_hang(deadline_)));
   }
   if (answer->driver_gone) connection_->restart();
   if (!*answer->result) {

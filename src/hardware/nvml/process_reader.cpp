@@ -138,10 +138,6 @@ Result<std::vector<gpu::DeviceProcess>> result_of(Processes& answer) {
   return processes;
 }
 
-bool says_driver_gone(const Processes& answer) {
-  return answer.result == kUninitialized || answer.result == kDriverNotLoaded;
-}
-
 }  // namespace
 
 bool ProcessReader::samples_are_due() {
@@ -152,11 +148,7 @@ bool ProcessReader::samples_are_due() {
 }
 
 Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const std::string> uuids) {
-  if (const auto current = connection_->current();
-      current != nullptr && current->library().replaced()) {
-    connection_->restart();
-  }
-  ASSIGN_OR_RETURN(const auto session, connection_->session());
+  ASSIGN_OR_RETURN(const auto session, connection_->session_of_present_driver());
   std::vector<std::shared_ptr<Processes>> answers;
   std::vector<DeadlinePool::Task> tasks;
   const bool with_samples = samples_are_due();
@@ -174,13 +166,11 @@ Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const st
   bool gone = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].finished) {
-      devices.push_back(
-          {uuids[i],
-           fail(Code::kTimeout, fmt::format("{} has not returned within {} ms", outcomes[i].hung_in,
-                                            connection_->options().deadline.count()))});
+      devices.push_back({uuids[i], fail(Code::kTimeout, outcomes[i].describe_hang(
+                                                            connection_->options().deadline))});
       continue;
     }
-    gone |= says_driver_gone(*answers[i]);
+    gone |= is_driver_gone(answers[i]->result);
     sampled_[uuids[i]] = answers[i]->sampled;
     devices.push_back({uuids[i], result_of(*answers[i])});
   }

@@ -105,8 +105,7 @@ Result<Reader::System> Reader::read_system(const std::shared_ptr<Session>& sessi
        }});
   if (!outcome.finished) {
     return fail(Code::kTimeout,
-                fmt::format("NVML hangs: {} has not returned within {} ms", outcome.hung_in,
-                            connection_->options().deadline.count()),
+                "NVML hangs: " + outcome.describe_hang(connection_->options().deadline),
                 "look for NVRM messages in the kernel log (dmesg) and reset the GPUs or reboot the "
                 "node; it is tried again");
   }
@@ -162,9 +161,7 @@ void Reader::add_gpu(int index, const DeadlinePool::Outcome& outcome, const Devi
                      gpu::Machine& machine) {
   if (!outcome.finished) {
     add_unreachable(index, gpu::Presence::kUnknown,
-                    fmt::format("{} has not returned within {} ms", outcome.hung_in,
-                                connection_->options().deadline.count()),
-                    machine);
+                    outcome.describe_hang(connection_->options().deadline), machine);
     return;
   }
   if (!answer.identified) {

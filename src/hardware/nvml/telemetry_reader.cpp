@@ -24,17 +24,7 @@ Result<Reading> result_of(Telemetry<Reading>& answer) {
   return fail(absent ? Code::kNotFound : Code::kUnavailable, std::move(answer.failure));
 }
 
-bool is_without_driver(Return loss) { return loss == kUninitialized || loss == kDriverNotLoaded; }
-
 }  // namespace
-
-Result<std::shared_ptr<Session>> TelemetryReader::session() {
-  if (const auto current = connection_->current();
-      current != nullptr && current->library().replaced()) {
-    connection_->restart();
-  }
-  return connection_->session();
-}
 
 template <class Reading, class Work>
 std::vector<Result<Reading>> TelemetryReader::read(std::span<const std::string> gpus,
@@ -60,14 +50,13 @@ std::vector<Result<Reading>> TelemetryReader::read(std::span<const std::string> 
   bool gone = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].finished) {
-      gone |= is_without_driver(answers[i]->loss);
+      gone |= is_driver_gone(answers[i]->loss);
       readings.push_back(result_of(*answers[i]));
       continue;
     }
     trackers_.erase(gpus[i]);  // the task has it
     readings.push_back(
-        fail(Code::kTimeout, fmt::format("{} has not returned within {} ms", outcomes[i].hung_in,
-                                         connection_->options().deadline.count())));
+        fail(Code::kTimeout, outcomes[i].describe_hang(connection_->options().deadline)));
   }
   if (gone) connection_->restart();  // so that the next reading starts NVML afresh
   return readings;
@@ -75,14 +64,14 @@ std::vector<Result<Reading>> TelemetryReader::read(std::span<const std::string> 
 
 Result<std::vector<Result<gpu::FastReading>>> TelemetryReader::read_fast(
     std::span<const std::string> gpus) {
-  ASSIGN_OR_RETURN(auto current, session());
+  ASSIGN_OR_RETURN(auto current, connection_->session_of_present_driver());
   return read<gpu::FastReading>(gpus, std::move(current),
                                 [](const std::string&) { return &read_fast_figures; });
 }
 
 Result<std::vector<Result<gpu::SlowReading>>> TelemetryReader::read_slow(
     std::span<const std::string> gpus) {
-  ASSIGN_OR_RETURN(const auto current, session());
+  ASSIGN_OR_RETURN(const auto current, connection_->session_of_present_driver());
   return read<gpu::SlowReading>(gpus, current, [&](const std::string& uuid) {
     return [current, tracker = tracker(uuid, current)](FigureCalls& call, Device device,
                                                        gpu::SlowReading& reading) {

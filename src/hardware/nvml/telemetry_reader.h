@@ -30,7 +30,6 @@ class TelemetryReader final : public gpu::TelemetryReader {
       std::span<const std::string> gpus) override;
 
  private:
-  Result<std::shared_ptr<Session>> session();
   std::shared_ptr<GpmTracker> tracker(const std::string& uuid,
                                       const std::shared_ptr<Session>& session);
   // `work(uuid)` is what reads the GPU on the pool.

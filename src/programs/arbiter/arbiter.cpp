@@ -17,6 +17,11 @@ Batch batch_of(const wire::Interval& interval) {
   return {{time(interval.begin), time(interval.end)}, time(interval.asked_ns)};
 }
 
+void take(DeviceScheduler::Part& part, const wire::Interval& interval) {
+  part.activity.ended.push_back(batch_of(interval));
+  part.launches += interval.launches;
+}
+
 }  // namespace
 
 Arbiter::Arbiter(ArbiterOptions options, TenantFiles files, process::Poller poller,
@@ -243,9 +248,7 @@ void Arbiter::read_slots() {
 
 void Arbiter::read_slots(Tenant& tenant) {
   for (const wire::Interval& interval : tenant.session->take_left()) {
-    auto& part = *tenant.parts[interval.device];
-    part.activity.ended.push_back(batch_of(interval));
-    part.launches += interval.launches;
+    take(*tenant.parts[interval.device], interval);
   }
   const auto& slots = tenant.session->slots();
   const Ns time = now();
@@ -263,9 +266,7 @@ void Arbiter::read_slot(Tenant& tenant, unsigned slot, Ns time) {
   tenant.session->usage().read(slot, reading_);
   unsigned spoke = 0;  // devices with a batch that ended, one bit each
   for (const wire::Interval& interval : reading_.intervals) {
-    auto& part = *tenant.parts[interval.device];
-    part.activity.ended.push_back(batch_of(interval));
-    part.launches += interval.launches;
+    take(*tenant.parts[interval.device], interval);
     spoke |= 1U << interval.device;
   }
   const std::size_t first = slot * tenant.parts.size();

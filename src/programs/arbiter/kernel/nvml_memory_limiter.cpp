@@ -78,12 +78,10 @@ Result<std::shared_ptr<NvmlMemoryLimiter::Answer>> NvmlMemoryLimiter::ask(const 
          work(call, device, *answer);
        }});
   if (!outcome.finished) {
-    return fail(Code::kTimeout, fmt::format("{} has not returned within {} ms", outcome.hung_in,
-                                            connection_->options().deadline.count()));
+    return fail(Code::kTimeout, outcome.describe_hang(connection_->options().deadline));
   }
-  if (answer->result == kUninitialized || answer->result == kDriverNotLoaded) {
+  if (is_driver_gone(answer->result))
     connection_->restart();  // the next call initialises NVML again
-  }
   if (answer->result != kSuccess) {
     return fail(code_of(answer->result), answer->failure, remedy_of(answer->result));
   }
