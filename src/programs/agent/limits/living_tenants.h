@@ -9,10 +9,10 @@
 #include <set>
 #include <string>
 
+#include "agent/limits/living_arbiter.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/result.h"
-#include "limit/status_reader.h"
 
 namespace tranche::agent {
 
@@ -20,7 +20,7 @@ class LivingTenants {
  public:
   // `host`: for /proc. `arbiter_dir`: the arbiter's --state-dir; empty: none is known here. `clock`
   // outlives it.
-  LivingTenants(FsRoot host, std::filesystem::path arbiter_dir, const Clock& clock);
+  LivingTenants(FsRoot host, const std::filesystem::path& arbiter_dir, const Clock& clock);
 
   // The names from mounted_names(), and tenants with a process that is registered or should be (a
   // finding). An arbiter that does not run, or whose status cannot be read, adds none. Errors: as
@@ -28,12 +28,8 @@ class LivingTenants {
   Result<std::set<std::string>> names();
 
  private:
-  void read_status();
-
   FsRoot host_;
-  std::filesystem::path arbiter_dir_;
-  const Clock& clock_;
-  limit::StatusReader status_;
+  LivingArbiter arbiter_;
 };
 
 }  // namespace tranche::agent

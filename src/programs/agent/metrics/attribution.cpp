@@ -229,7 +229,7 @@ class Attributing {
                                    .free = free.value,
                                    .reserved = reserved.value_or(Bytes{}).value};
     bool is_read = true;
-    for (const auto& device : devices_of(gpu)) {
+    for (const auto& device : used_devices(gpu)) {
       const auto sums = sums_.find(device);
       is_read = is_read && sums != sums_.end();
       if (sums == sums_.end()) continue;
@@ -245,14 +245,6 @@ class Attributing {
     account.excess = told > used.value ? told - used.value : 0;
     for (const Row* row : rows) add_told_by_arbiter(*row, account);
     accounts.push_back(std::move(account));
-  }
-
-  // Those that have processes.
-  static std::vector<std::string> devices_of(const gpu::Gpu& gpu) {
-    if (!gpu.mig_enabled()) return {gpu.uuid.value};
-    std::vector<std::string> devices;
-    for (const auto& instance : gpu.mig_instances) devices.push_back(instance.uuid.value);
-    return devices;
   }
 
   std::vector<const Row*> rows_of(const std::string& gpu) const {

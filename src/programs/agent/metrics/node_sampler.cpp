@@ -5,8 +5,8 @@
 
 #include "agent/hardware/last_xids.h"
 #include "agent/metrics/attribution.h"
+#include "agent/metrics/tranche_parts.h"
 #include "holdings/users.h"
-#include "process/liveness_file.h"
 
 namespace tranche::agent {
 namespace {
@@ -21,13 +21,11 @@ std::vector<std::string> present_gpus(const gpu::Machine& machine) {
   return uuids;
 }
 
-// The devices that have processes: instances, and GPUs that are not divided into them.
-std::vector<std::string> used_devices(const gpu::Machine& machine) {
+std::vector<std::string> present_devices(const gpu::Machine& machine) {
   std::vector<std::string> uuids;
   for (const auto& gpu : machine.gpus) {
     if (gpu.presence != gpu::Presence::kPresent) continue;
-    if (!gpu.mig_enabled()) uuids.push_back(gpu.uuid.value);
-    for (const auto& instance : gpu.mig_instances) uuids.push_back(instance.uuid.value);
+    for (auto& uuid : used_devices(gpu)) uuids.push_back(std::move(uuid));
   }
   return uuids;
 }
@@ -61,7 +59,7 @@ holdings::Holdings without_ended(const holdings::Holdings& held,
 }  // namespace
 
 NodeSampler::NodeSampler(Ports ports)
-    : ports_(std::move(ports)), owners_(ports_.host), arbiter_(ports_.arbiter_dir) {}
+    : ports_(std::move(ports)), owners_(ports_.host), arbiter_(ports_.arbiter_dir, ports_.clock) {}
 
 void NodeSampler::follow(const State& state, std::shared_ptr<const offer::Offer> offer) {
   if (!state.machine) return;
@@ -81,7 +79,7 @@ void NodeSampler::sample() {
   read_fast(seen->machine);
   if (turn_++ % kSlowEvery == 0) read_slow(seen->machine);
   const bool driver_answers = read_processes(seen->machine);
-  read_arbiter();
+  arbiter_runs_ = arbiter_.refresh();
   const bool kubelet_answers = ports_.ask_kubelet();
   forget_old(ports_.clock.now());
   std::vector<metrics::Check> checks{{kDriver, driver_answers},
@@ -103,7 +101,7 @@ void NodeSampler::read_slow(const gpu::Machine& machine) {
 
 bool NodeSampler::read_processes(const gpu::Machine& machine) {
   processes_.clear();
-  const auto devices = used_devices(machine);
+  const auto devices = present_devices(machine);
   const auto answers = ports_.processes.read(devices);
   if (!answers) return false;
   std::set<pid_t> pids;
@@ -123,16 +121,6 @@ bool NodeSampler::read_processes(const gpu::Machine& machine) {
   }
   owners_.keep_only(pids);
   return is_whole;
-}
-
-// A killed arbiter leaves its status behind.
-void NodeSampler::read_arbiter() {
-  arbiter_runs_ =
-      !ports_.arbiter_dir.empty() &&
-      process::LivenessFile::check(ports_.arbiter_dir / process::LivenessFile::kArbiters,
-                                   ports_.clock, "arbiter")
-          .has_value();
-  if (!arbiter_runs_ || !arbiter_.refresh()) arbiter_.forget();
 }
 
 void NodeSampler::forget_old(TimePoint now) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "agent/holdings/book.h"
+#include "agent/limits/living_arbiter.h"
 #include "agent/loop/state.h"
 #include "agent/metrics/process_owners.h"
 #include "agent/metrics/usage_history.h"
@@ -28,7 +29,6 @@
 #include "cluster/pod.h"
 #include "gpu/process_reader.h"
 #include "gpu/telemetry.h"
-#include "limit/status_reader.h"
 #include "metrics/node_figures.h"
 #include "offer/offer.h"
 
@@ -81,7 +81,6 @@ class NodeSampler {
   void read_fast(const gpu::Machine& machine);
   void read_slow(const gpu::Machine& machine);
   bool read_processes(const gpu::Machine& machine);
-  void read_arbiter();
   Made make(const Seen& seen, std::vector<metrics::Check> checks);
   void forget_old(TimePoint now);
   static void withdraw(metrics::NodeFigures& figures);
@@ -95,7 +94,7 @@ class NodeSampler {
   unsigned turn_ = 0;
   ProcessOwners owners_;
   UsageHistory history_;
-  limit::StatusReader arbiter_;
+  LivingArbiter arbiter_;
   bool arbiter_runs_ = false;
   std::map<std::string, Timed<gpu::FastReading>> fast_;  // by GPU
   std::map<std::string, Timed<gpu::SlowReading>> slow_;

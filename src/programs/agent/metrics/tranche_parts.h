@@ -1,6 +1,7 @@
 #pragma once
 // What part of the hardware a tranche is, and in which way, as metrics tell it. Pure.
 
+#include <string>
 #include <vector>
 
 #include "gpu/machine.h"
@@ -15,6 +16,9 @@ struct DevicePlace {
   const gpu::Gpu* gpu = nullptr;
   const gpu::MigInstance* instance = nullptr;  // null: the GPU itself
 };
+
+// UUIDs of the GPU's devices that programs use: its MIG instances, or itself.
+std::vector<std::string> used_devices(const gpu::Gpu& gpu);
 
 metrics::Mechanism mechanism_of(const holdings::Holding& holding, bool is_instance);
 // The part of a physical GPU that the holding is: 0.25 of one of four replicas, 2/7 of an instance
