@@ -21,12 +21,17 @@ sys.path.insert(0, str(ROOT / "tests/chart"))
 from prometheus_programs import find_promtool, promtool  # noqa: E402
 
 MIB = 1 << 20
+ANY_PORT = "--metrics-address=127.0.0.1:0"
+
+
+def served(agent):
+    """The agent, once its `port` is known."""
+    agent.port = int(agent.wait_log(r"metrics are served at port (\d+)").group(1))
+    return agent
 
 
 def metrics_agent(here, *arguments, **options):
-    agent = here.agent("--metrics-address=127.0.0.1:0", *arguments, **options)
-    agent.port = int(agent.wait_log(r"metrics are served at port (\d+)").group(1))
-    return agent
+    return served(here.agent(ANY_PORT, *arguments, **options))
 
 
 def scrape(agent, accept: str = "text/plain") -> str:
@@ -100,11 +105,11 @@ def test_each_container_of_a_shared_gpu_has_its_own(programs):  # noqa: F811
     agent = limiting_agent(
         here,
         LIMITER,
-        "--metrics-address=127.0.0.1:0",
+        ANY_PORT,
         f"--arbiter-state-dir={arbiter}",
         config=limited(4, memory="20%"),
     )
-    agent.port = int(agent.wait_log(r"metrics are served at port (\d+)").group(1))
+    served(agent)
     here.kubelet.wait(GPU, allocatable=4)
     clients = {}
     for pod, mebibytes in (("a", 1578), ("b", 316), ("idle", 0)):
@@ -193,8 +198,7 @@ def test_the_next_agent_serves_at_the_same_port(node):
     second = here.agent(f"--metrics-address=127.0.0.1:{first.port}", config=sharing(2))
     second.wait_log("prepared to take over")
     first.signal(signal.SIGTERM)
-    second.port = int(second.wait_log(r"metrics are served at port (\d+)").group(1))
-    assert second.port == first.port
+    assert served(second).port == first.port
     when(second, lambda p: p["DCGM_FI_DEV_FB_USED"] >= 0, "the GPU is read")
 
 
@@ -202,8 +206,8 @@ def test_with_a_certificate_nothing_is_in_the_clear(node):
     here = node("t4")
     folder = here.dir / "tls"
     folder.mkdir()
-    agent = here.agent("--metrics-address=127.0.0.1:0", f"--metrics-tls-dir={folder}")
-    port = int(agent.wait_log(r"metrics are served at port (\d+)").group(1))
+    agent = here.agent(ANY_PORT, f"--metrics-tls-dir={folder}")
+    port = served(agent).port
     agent.wait_log("the certificate of metrics cannot be used")
     with pytest.raises((urllib.error.URLError, OSError)):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10)

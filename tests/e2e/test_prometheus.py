@@ -13,7 +13,7 @@ from client import LIMITER
 from node import GPU
 from programs import ROOT, Process, wait_until
 from test_limits import held, limited, limiting_agent, programs, tenant  # noqa: F401
-from test_metrics import occupy
+from test_metrics import ANY_PORT, occupy, served
 
 sys.path.insert(0, str(ROOT / "tests/chart"))
 from prometheus_programs import find_program  # noqa: E402
@@ -63,16 +63,15 @@ def scraped(programs):  # noqa: F811
     """A node whose shared GPUs two limited programs and one of the host use, and its Prometheus."""
     here = programs.here
     arbiter = here.dir / "arbiter"
-    metrics = ("--metrics-address=127.0.0.1:0", f"--arbiter-state-dir={arbiter}")
-    agent = limiting_agent(here, LIMITER, *metrics, config=limited(4), env={"NODE_NAME": "n1"})
-    port = agent.wait_log(r"metrics are served at port (\d+)").group(1)
+    metrics = (ANY_PORT, f"--arbiter-state-dir={arbiter}")
+    agent = served(limiting_agent(here, LIMITER, *metrics, config=limited(4), env={"NODE_NAME": "n1"}))
     here.kubelet.wait(GPU, allocatable=4 * len(here.uuids()))
     for pod, mebibytes in (("a", 1578), ("b", 316)):
         client = programs(here.state / "tenants" / tenant(held(here, pod)["answer"]))
         assert client("allocate", mebibytes) == 0
         assert client("spin", 100_000_000) == 0 and client("synchronize") == 0
     occupy(here, "--memory", "100Mi", "--util", "30")
-    prometheus = Prometheus(here.dir / "prometheus", f"127.0.0.1:{port}")
+    prometheus = Prometheus(here.dir / "prometheus", f"127.0.0.1:{agent.port}")
     yield prometheus
     prometheus.process.kill()
 

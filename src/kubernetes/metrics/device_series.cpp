@@ -41,11 +41,11 @@ std::string_view gpu_instance_profile(std::string_view name) {
 }
 
 std::array<std::string, 3> with_node(const LabelText& device, const NodeFigures& figures,
-                                     Names names) {
+                                     DcgmNames names) {
   std::array<std::string, 3> all;
   for (const Generation generation : {kOld, kNew, kShared}) {
-    const bool old = generation == kOld || (generation == kShared && names != Names::k49);
-    const bool recent = generation == kNew || (generation == kShared && names != Names::k48);
+    const bool old = generation == kOld || (generation == kShared && names != DcgmNames::k49);
+    const bool recent = generation == kNew || (generation == kShared && names != DcgmNames::k48);
     LabelText labels = device;
     if (old) labels.add("Hostname", figures.node);
     labels.add("hostname", figures.node);
@@ -66,7 +66,7 @@ const auto* find_instance(const DeviceReading& reading, const std::string& uuid)
 // Those of a GPU in the order of their ids.
 class Devices {
  public:
-  Devices(const NodeFigures& figures, Names names) : figures_(figures), names_(names) {
+  Devices(const NodeFigures& figures, DcgmNames names) : figures_(figures), names_(names) {
     std::vector<const GpuFigures*> gpus;
     for (const auto& one : figures.gpus) gpus.push_back(&one);
     std::ranges::stable_sort(
@@ -120,7 +120,7 @@ class Devices {
   }
 
   const NodeFigures& figures_;
-  Names names_;
+  DcgmNames names_;
   std::vector<Device> all_;
   std::set<std::string> seen_;
 };
@@ -137,15 +137,15 @@ void write_family(Exposition& out, const std::vector<Device>& devices, const Dcg
 
 }  // namespace
 
-void write_device_series(Exposition& out, const NodeFigures& figures, Names names) {
+void write_device_series(Exposition& out, const NodeFigures& figures, DcgmNames names) {
   const Devices devices(figures, names);
   for (const auto& figure : dcgm_table()) {
     if (figure.v48.name == figure.v49.name) {
       write_family(out, devices.all(), figure, figure.v48, kShared);
       continue;
     }
-    if (names != Names::k49) write_family(out, devices.all(), figure, figure.v48, kOld);
-    if (names != Names::k48) write_family(out, devices.all(), figure, figure.v49, kNew);
+    if (names != DcgmNames::k49) write_family(out, devices.all(), figure, figure.v48, kOld);
+    if (names != DcgmNames::k48) write_family(out, devices.all(), figure, figure.v49, kNew);
   }
 }
 

@@ -18,14 +18,12 @@
 
 #include "metrics/exposition.h"
 #include "metrics/node_figures.h"
+#include "values/dcgm_names.h"
 
 namespace tranche::metrics {
 
-// Which generation of DCGM's names is written. A name that both have is written once.
-enum class Names { kBoth, k48, k49 };
-
 // Adds them to `out`. What is unknown has no line. GPUs by index, instances by GPU_I_ID; of two
 // devices with the same labels only the first.
-void write_device_series(Exposition& out, const NodeFigures& figures, Names names);
+void write_device_series(Exposition& out, const NodeFigures& figures, DcgmNames names);
 
 }  // namespace tranche::metrics

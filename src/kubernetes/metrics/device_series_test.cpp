@@ -13,13 +13,13 @@ namespace {
 
 using Labels = std::map<std::string, std::string>;
 
-std::string text(const NodeFigures& figures, Names names) {
+std::string text(const NodeFigures& figures, DcgmNames names) {
   Exposition out(Format::kPrometheusText);
   write_device_series(out, figures, names);
   return std::move(out).finish();
 }
 
-ReadPage series(const NodeFigures& figures, Names names = Names::kBoth) {
+ReadPage series(const NodeFigures& figures, DcgmNames names = DcgmNames::kBoth) {
   ReadPage page = read_page(text(figures, names), Format::kPrometheusText);
   EXPECT_EQ(page.faults, std::vector<std::string>{});
   return page;
@@ -67,10 +67,10 @@ TEST(DeviceSeries, BothGenerationsEachInItsUnit) {
 
 TEST(DeviceSeries, OneGenerationAlone) {
   const auto figures = node_of({test::a100_40gb(0)});
-  const auto v48 = series(figures, Names::k48);
+  const auto v48 = series(figures, DcgmNames::k48);
   EXPECT_EQ(v48.value("DCGM_FI_DEV_GPU_UTIL", {}), "97");
   EXPECT_EQ(v48.value("DCGM_FI_DEV_GPU_UTIL_RATIO", {}), "0 series");
-  const auto v49 = series(figures, Names::k49);
+  const auto v49 = series(figures, DcgmNames::k49);
   EXPECT_EQ(v49.value("DCGM_FI_DEV_GPU_UTIL", {}), "0 series");
   EXPECT_EQ(v49.value("DCGM_FI_DEV_GPU_UTIL_RATIO", {}), "0.97");
   for (const auto* page : {&v48, &v49}) {
@@ -100,8 +100,8 @@ TEST(DeviceSeries, LabelsOfEachGeneration) {
   EXPECT_EQ(labels_of(page, "DCGM_FI_DEV_GPU_TEMP"), old);
   EXPECT_EQ(labels_of(page, "DCGM_FI_DEV_GPU_TEMP_CELSIUS"), recent);
   EXPECT_EQ(labels_of(page, "DCGM_FI_PROF_PCIE_TX_BYTES"), both);
-  EXPECT_EQ(labels_of(series(figures, Names::k48), "DCGM_FI_PROF_PCIE_TX_BYTES"), old);
-  EXPECT_EQ(labels_of(series(figures, Names::k49), "DCGM_FI_PROF_PCIE_TX_BYTES"), recent);
+  EXPECT_EQ(labels_of(series(figures, DcgmNames::k48), "DCGM_FI_PROF_PCIE_TX_BYTES"), old);
+  EXPECT_EQ(labels_of(series(figures, DcgmNames::k49), "DCGM_FI_PROF_PCIE_TX_BYTES"), recent);
 }
 
 TEST(DeviceSeries, WhatTheDriverDoesNotReportIsNoLabel) {
@@ -163,7 +163,7 @@ TEST(DeviceSeries, WithoutReadingsThereIsOnlyTheXid) {
   auto figures = node_of({test::a100_40gb(0)});
   figures.gpus[0].fast.reset();
   figures.gpus[0].slow.reset();
-  EXPECT_EQ(text(figures, Names::kBoth), "");
+  EXPECT_EQ(text(figures, DcgmNames::kBoth), "");
   figures.gpus[0].last_xid = 79;
   const auto page = series(figures);
   EXPECT_EQ(page.size(), 2U);
@@ -172,8 +172,8 @@ TEST(DeviceSeries, WithoutReadingsThereIsOnlyTheXid) {
 }
 
 TEST(DeviceSeries, TheOrderOfGpusDoesNotMatter) {
-  EXPECT_EQ(text(node_of({test::a100_40gb(1), test::t4(0)}), Names::kBoth),
-            text(node_of({test::t4(0), test::a100_40gb(1)}), Names::kBoth));
+  EXPECT_EQ(text(node_of({test::a100_40gb(1), test::t4(0)}), DcgmNames::kBoth),
+            text(node_of({test::t4(0), test::a100_40gb(1)}), DcgmNames::kBoth));
 }
 
 TEST(DeviceSeries, AGpuThatIsListedTwiceIsWrittenOnce) {

@@ -13,7 +13,7 @@
 namespace tranche::metrics {
 
 struct PageOptions {
-  Names names = Names::kBoth;
+  DcgmNames names = DcgmNames::kBoth;
   Format format = Format::kPrometheusText;
   // Series of devices and of the node are always written: the hardware bounds them. Containers get
   // what is left (metrics/container_series.h); tranche_series_dropped says what does not fit.

@@ -176,7 +176,7 @@ NodeFigures drawn_node() {
 }
 
 PageOptions drawn_options() {
-  return {.names = *rc::gen::element(Names::kBoth, Names::k48, Names::k49),
+  return {.names = *rc::gen::element(DcgmNames::kBoth, DcgmNames::k48, DcgmNames::k49),
           .format = *rc::gen::element(Format::kPrometheusText, Format::kOpenMetrics),
           .max_series = *rc::gen::inRange<std::size_t>(0, 200),
           .version = "1"};

@@ -68,9 +68,9 @@ TEST_P(Golden, Page) {
 INSTANTIATE_TEST_SUITE_P(Written, Golden,
                          testing::Values(Case{"page-both.txt", {.version = "0.1.0"}},
                                          Case{"page-4.8.txt",
-                                              {.names = Names::k48, .version = "0.1.0"}},
+                                              {.names = DcgmNames::k48, .version = "0.1.0"}},
                                          Case{"page-4.9.openmetrics.txt",
-                                              {.names = Names::k49,
+                                              {.names = DcgmNames::k49,
                                                .format = Format::kOpenMetrics,
                                                .version = "0.1.0"}}));
 

@@ -18,18 +18,6 @@ constexpr std::size_t kMostBodyBytes = 1024;
 // Below this, the headers of a compressed answer cost what it saves.
 constexpr std::size_t kCompressFrom = 1024;
 
-metrics::Names names_of(config::MetricsNames names) {
-  switch (names) {
-    case config::MetricsNames::k48:
-      return metrics::Names::k48;
-    case config::MetricsNames::k49:
-      return metrics::Names::k49;
-    case config::MetricsNames::kBoth:
-      break;
-  }
-  return metrics::Names::kBoth;
-}
-
 }  // namespace
 
 MetricsEndpoint::MetricsEndpoint(config::MetricsOptions options, Figures figures, const Log& log)
@@ -104,10 +92,10 @@ http::Response MetricsEndpoint::page(const http::Request& request) const {
     return {.status = 503, .body = "the GPUs have not been read yet; try again in a moment\n"};
   }
   const auto format = metrics::negotiate(request.accept);
-  http::Response response{.body = metrics::page(*figures, {.names = names_of(options_.names),
-                                                           .format = format,
-                                                           .version = TRANCHE_VERSION}),
-                          .content_type = std::string(metrics::content_type(format))};
+  http::Response response{
+      .body = metrics::page(
+          *figures, {.names = options_.names, .format = format, .version = TRANCHE_VERSION}),
+      .content_type = std::string(metrics::content_type(format))};
   if (response.body.size() >= kCompressFrom && http::accepts_gzip(request.accept_encoding)) {
     response.body = http::gzip(response.body);
     response.content_encoding = "gzip";

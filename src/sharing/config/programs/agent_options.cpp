@@ -108,8 +108,8 @@ std::optional<MetricsOptions> metrics(OptionReader& reader) {
                          .tls_dir = reader.get<std::string>("metrics-tls-dir"),
                          .token_file = reader.get<std::string>("metrics-token-file")};
   const auto names = reader.choice("metrics-names", "none of both, 4.8, 4.9");
-  if (names == "4.8") options.names = MetricsNames::k48;
-  if (names == "4.9") options.names = MetricsNames::k49;
+  if (names == "4.8") options.names = DcgmNames::k48;
+  if (names == "4.9") options.names = DcgmNames::k49;
   return options;
 }
 

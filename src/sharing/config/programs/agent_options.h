@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "config/choose.h"
 #include "config/flags/sources.h"
+#include "values/dcgm_names.h"
 
 namespace tranche::config {
 
@@ -23,13 +24,10 @@ enum class LabelsMode { kAuto, kOn, kOff };
 // kFile.
 enum class LabelOutput { kAuto, kFile, kNodeFeature, kNode };
 
-// Which generation of DCGM's names metrics have (metrics/device_series.h).
-enum class MetricsNames { kBoth, k48, k49 };
-
 struct MetricsOptions {
   std::string address;  // numeric; "": all
   std::uint16_t port = 0;
-  MetricsNames names = MetricsNames::kBoth;
+  DcgmNames names = DcgmNames::kBoth;
   std::string tls_dir;     // folder of tls.crt and tls.key; "": without TLS
   std::string token_file;  // "": anybody may read them
   bool operator==(const MetricsOptions&) const = default;

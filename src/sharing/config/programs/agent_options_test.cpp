@@ -133,7 +133,7 @@ TEST(AgentOptions, MetricsAreServedWhereAnAddressSays) {
   ASSERT_TRUE(options);
   EXPECT_EQ(options->metrics, (MetricsOptions{.address = "::1",
                                               .port = 9400,
-                                              .names = MetricsNames::k49,
+                                              .names = DcgmNames::k49,
                                               .tls_dir = "/tls",
                                               .token_file = "/token"}));
   for (const char* wrong : {"9400", "localhost:9400", ":70000", ":"}) {

@@ -8,6 +8,7 @@
 #include <charconv>
 
 namespace tranche::config {
+
 bool is_address(const std::string& text) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
