@@ -79,12 +79,12 @@ inline metrics::GpuFigures busy_gpu(const gpu::Gpu& gpu) {
 }
 
 // A container that has a share of this GPU, and all figures but the estimate.
-inline metrics::ContainerFigures sharing_container(int gpu, int number, double share) {
+inline usage::ContainerFigures sharing_container(int gpu, int number, double share) {
   return {.ns = fmt::format("team-{}", number % 7),
           .pod = fmt::format("inference-{}-{:05}-7d4b9c6f5-x2x9{}", gpu, number, number % 10),
           .container = "server",
           .resource = "nvidia.com/gpu.shared",
-          .mechanism = metrics::Mechanism::kShare,
+          .mechanism = usage::Mechanism::kShare,
           .gpu = gpu_uuid(gpu),
           .device = gpu_uuid(gpu),
           .gpus = share,
@@ -119,7 +119,7 @@ inline metrics::NodeFigures shared_node(int gpus, int containers) {
                               .unattributed = Bytes::from_mib(100).value});
   }
   figures.tranches = {{.resource = "nvidia.com/gpu.shared",
-                       .mechanism = metrics::Mechanism::kShare,
+                       .mechanism = usage::Mechanism::kShare,
                        .advertised = static_cast<std::uint64_t>(gpus * containers),
                        .allocated = static_cast<std::uint64_t>(gpus * containers)}};
   for (const char* check :

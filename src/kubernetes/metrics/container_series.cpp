@@ -12,7 +12,7 @@
 namespace tranche::metrics {
 namespace {
 
-using Reader = std::optional<Value> (*)(const ContainerFigures&);
+using Reader = std::optional<Value> (*)(const usage::ContainerFigures&);
 
 struct ContainerFamily {
   Family family;
@@ -36,47 +36,49 @@ std::optional<Value> ratio(std::optional<double> figure) {
 constexpr auto kContainerFamilies = std::to_array<ContainerFamily>({
     {{"tranche_container_attributed", Type::kGauge,
       "Whether the container's processes are told apart from others'. 0: what it uses is unknown."},
-     [](const ContainerFigures& c) { return std::optional<Value>(whole(c.attributed ? 1 : 0)); }},
+     [](const usage::ContainerFigures& c) {
+       return std::optional<Value>(whole(c.attributed ? 1 : 0));
+     }},
     {{"tranche_container_processes", Type::kGauge, "Its processes that use the device."},
-     [](const ContainerFigures& c) { return count(c.processes); }},
+     [](const usage::ContainerFigures& c) { return count(c.processes); }},
     {{"tranche_container_memory_used_bytes", Type::kGauge, "GPU memory that it uses.", "bytes"},
-     [](const ContainerFigures& c) { return count(c.memory_used); }},
+     [](const usage::ContainerFigures& c) { return count(c.memory_used); }},
     {{"tranche_container_memory_peak_bytes", Type::kGauge,
       "The most GPU memory that it used since the agent started.", "bytes"},
-     [](const ContainerFigures& c) { return count(c.memory_peak); }},
+     [](const usage::ContainerFigures& c) { return count(c.memory_peak); }},
     {{"tranche_container_memory_limit_bytes", Type::kGauge,
       "GPU memory that it may use. Absent: all of the device's.", "bytes"},
-     [](const ContainerFigures& c) { return count(c.memory_limit); }},
+     [](const usage::ContainerFigures& c) { return count(c.memory_limit); }},
     {{"tranche_container_compute_seconds_total", Type::kCounter,
       "GPU time that it used, as charged by the arbiter.", "seconds"},
-     [](const ContainerFigures& c) { return duration(c.compute); }},
+     [](const usage::ContainerFigures& c) { return duration(c.compute); }},
     {{"tranche_container_compute_estimated_seconds_total", Type::kCounter,
       "GPU time that it used, estimated from the driver's samples.", "seconds"},
-     [](const ContainerFigures& c) { return duration(c.compute_estimated); }},
+     [](const usage::ContainerFigures& c) { return duration(c.compute_estimated); }},
     {{"tranche_container_compute_asked_seconds_total", Type::kCounter,
       "GPU time that it asked for by its launches.", "seconds"},
-     [](const ContainerFigures& c) { return duration(c.compute_asked); }},
+     [](const usage::ContainerFigures& c) { return duration(c.compute_asked); }},
     {{"tranche_container_wait_seconds_total", Type::kCounter,
       "Time in which a thread of it waited for the GPU.", "seconds"},
-     [](const ContainerFigures& c) { return duration(c.waited); }},
+     [](const usage::ContainerFigures& c) { return duration(c.waited); }},
     {{"tranche_container_launches_total", Type::kCounter, "Launches of kernels and graphs."},
-     [](const ContainerFigures& c) { return count(c.launches); }},
+     [](const usage::ContainerFigures& c) { return count(c.launches); }},
     {{"tranche_container_compute_promised_ratio", Type::kGauge,
       "Part of the device's time that it was promised.", "ratio"},
-     [](const ContainerFigures& c) { return ratio(c.compute_promised); }},
+     [](const usage::ContainerFigures& c) { return ratio(c.compute_promised); }},
     {{"tranche_container_allocation_failures_total", Type::kCounter,
       "Requests for memory that its limit refused."},
-     [](const ContainerFigures& c) { return count(c.allocation_failures); }},
+     [](const usage::ContainerFigures& c) { return count(c.allocation_failures); }},
 });
 
 // One entry, and its labels: those of the container, and all.
 struct Entry {
-  const ContainerFigures* figures = nullptr;
+  const usage::ContainerFigures* figures = nullptr;
   std::string container;
   std::string labels;
 };
 
-Entry entry_of(const ContainerFigures& c, const std::string& node) {
+Entry entry_of(const usage::ContainerFigures& c, const std::string& node) {
   LabelText labels;
   labels.add("namespace", c.ns).add("pod", c.pod).add("container", c.container);
   LabelText all = labels;

@@ -23,7 +23,7 @@ struct Written {
   std::size_t left_out = 0;
 };
 
-Written write(const std::vector<ContainerFigures>& containers, std::size_t most = kNoLimit) {
+Written write(const std::vector<usage::ContainerFigures>& containers, std::size_t most = kNoLimit) {
   Exposition out(Format::kOpenMetrics);
   Written written;
   written.left_out = write_container_series(out, {.node = "n1", .containers = containers}, most);
@@ -78,7 +78,7 @@ TEST(ContainerSeries, LabelsOfAGpu) {
 
 TEST(ContainerSeries, LabelsOfAnInstance) {
   auto container = test::sharing_container(0, 1, 0.5);
-  container.mechanism = Mechanism::kMig;
+  container.mechanism = usage::Mechanism::kMig;
   container.device = test::mig_uuid(0, 1);
   container.mig_profile = "3g.20gb";
   const auto labels = write({container}).page.named("tranche_container_processes").at(0).labels;
@@ -89,7 +89,7 @@ TEST(ContainerSeries, LabelsOfAnInstance) {
 }
 
 TEST(ContainerSeries, WhatIsUnknownIsNoSeriesAndNever0) {
-  const ContainerFigures unknown{.ns = "a", .pod = "b", .container = "c"};
+  const usage::ContainerFigures unknown{.ns = "a", .pod = "b", .container = "c"};
   const auto page = write({unknown}).page;
   EXPECT_EQ(page.value("tranche_container_attributed", {}), "0");
   EXPECT_EQ(page.value("container_gpu_allocation", {}), "1");
@@ -97,17 +97,19 @@ TEST(ContainerSeries, WhatIsUnknownIsNoSeriesAndNever0) {
 }
 
 TEST(ContainerSeries, AnEstimateHasANameOfItsOwn) {
-  ContainerFigures container{.ns = "a", .compute_estimated = std::chrono::milliseconds(1'500)};
+  usage::ContainerFigures container{.ns = "a",
+                                    .compute_estimated = std::chrono::milliseconds(1'500)};
   const auto page = write({container}).page;
   EXPECT_EQ(page.value("tranche_container_compute_estimated_seconds_total", {}), "1.5");
   EXPECT_EQ(page.value("tranche_container_compute_seconds_total", {}), "0 series");
 }
 
 TEST(ContainerSeries, WhatIsNoNumberIsNoSeries) {
-  const ContainerFigures container{.ns = "a",
-                                   .gpus = std::numeric_limits<double>::infinity(),
-                                   .compute_promised = std::numeric_limits<double>::quiet_NaN(),
-                                   .compute = std::chrono::nanoseconds(-1)};
+  const usage::ContainerFigures container{
+      .ns = "a",
+      .gpus = std::numeric_limits<double>::infinity(),
+      .compute_promised = std::numeric_limits<double>::quiet_NaN(),
+      .compute = std::chrono::nanoseconds(-1)};
   const auto written = write({container});
   EXPECT_EQ(written.page.size(), 1U);
   EXPECT_EQ(written.left_out, 0U);
@@ -149,9 +151,9 @@ TEST(ContainerSeries, WhatTheEscapeMakesEqualIsATwin) {
 }
 
 TEST(ContainerSeries, BeyondTheLimitWholeContainersAreLeftOut) {
-  const std::vector<ContainerFigures> containers = {test::sharing_container(0, 0, 0.1),
-                                                    test::sharing_container(0, 1, 0.1),
-                                                    test::sharing_container(0, 2, 0.1)};
+  const std::vector<usage::ContainerFigures> containers = {test::sharing_container(0, 0, 0.1),
+                                                           test::sharing_container(0, 1, 0.1),
+                                                           test::sharing_container(0, 2, 0.1)};
   struct Case {
     std::size_t most;
     std::size_t written;

@@ -31,18 +31,18 @@ std::vector<const Element*> ordered(const std::vector<Element>& all, Key key, st
 
 struct MemoryUse {
   std::string_view use;
-  std::uint64_t MemoryAccount::* bytes;
+  std::uint64_t usage::MemoryAccount::* bytes;
 };
 constexpr auto kMemoryUses = std::to_array<MemoryUse>({
-    {"containers", &MemoryAccount::containers},
-    {"host-processes", &MemoryAccount::host_processes},
-    {"unknown", &MemoryAccount::unknown},
-    {"unattributed", &MemoryAccount::unattributed},
-    {"reserved", &MemoryAccount::reserved},
-    {"free", &MemoryAccount::free},
+    {"containers", &usage::MemoryAccount::containers},
+    {"host-processes", &usage::MemoryAccount::host_processes},
+    {"unknown", &usage::MemoryAccount::unknown},
+    {"unattributed", &usage::MemoryAccount::unattributed},
+    {"reserved", &usage::MemoryAccount::reserved},
+    {"free", &usage::MemoryAccount::free},
 });
 
-bool adds_up(const MemoryAccount& account) {
+bool adds_up(const usage::MemoryAccount& account) {
   std::uint64_t rest = account.total;
   for (const auto& [use, bytes] : kMemoryUses) {
     if (account.*bytes > rest) return false;
@@ -53,12 +53,12 @@ bool adds_up(const MemoryAccount& account) {
 
 struct TrancheState {
   std::string_view state;
-  std::uint64_t TrancheCount::* count;
+  std::uint64_t usage::TrancheCount::* count;
 };
 constexpr auto kTrancheStates = std::to_array<TrancheState>({
-    {"advertised", &TrancheCount::advertised},
-    {"allocated", &TrancheCount::allocated},
-    {"withheld", &TrancheCount::withheld},
+    {"advertised", &usage::TrancheCount::advertised},
+    {"allocated", &usage::TrancheCount::allocated},
+    {"withheld", &usage::TrancheCount::withheld},
 });
 
 class NodeWriter {
@@ -68,7 +68,9 @@ class NodeWriter {
   std::size_t left_out() const { return left_out_; }
 
   void write_memory() {
-    const auto labels = [](const MemoryAccount& one) { return LabelText().add("gpu", one.gpu); };
+    const auto labels = [](const usage::MemoryAccount& one) {
+      return LabelText().add("gpu", one.gpu);
+    };
     const auto accounts = in_order(figures_.memory, labels, kMemoryUses.size() + 1);
     out_.family({"tranche_gpu_memory_bytes", Type::kGauge,
                  "The GPU's memory by its use. All uses together are all of its memory.", "bytes"});
@@ -95,7 +97,7 @@ class NodeWriter {
   }
 
   void write_tranches() {
-    const auto labels = [](const TrancheCount& one) {
+    const auto labels = [](const usage::TrancheCount& one) {
       return LabelText().add("resource", one.resource).add("mechanism", to_string(one.mechanism));
     };
     const auto counts = in_order(figures_.tranches, labels, kTrancheStates.size());
@@ -108,7 +110,7 @@ class NodeWriter {
   }
 
   void write_checks() {
-    const auto labels = [](const Check& one) { return LabelText().add("check", one.name); };
+    const auto labels = [](const usage::Check& one) { return LabelText().add("check", one.name); };
     const auto checks = in_order(figures_.checks, labels, 1);
     out_.family({"tranche_check", Type::kGauge, "Whether a source of attribution works."});
     for (const auto* one : checks) line(labels(*one), whole(one->works ? 1 : 0));
@@ -147,7 +149,7 @@ class NodeWriter {
     return elements;
   }
 
-  void write_uses(const MemoryAccount& account, const LabelText& labels) {
+  void write_uses(const usage::MemoryAccount& account, const LabelText& labels) {
     for (const auto& [use, bytes] : kMemoryUses) {
       line(LabelText(labels).add("use", use), whole(account.*bytes));
     }

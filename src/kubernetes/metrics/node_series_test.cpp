@@ -24,7 +24,7 @@ Written write(const NodeFigures& figures) {
   return written;
 }
 
-MemoryAccount account() {
+usage::MemoryAccount account() {
   return {.gpu = "GPU-a",
           .total = 21,
           .free = 1,
@@ -89,7 +89,7 @@ TEST(NodeSeries, GpusAreCountedOnce) {
 
 TEST(NodeSeries, Tranches) {
   const auto page = write({.tranches = {{.resource = "nvidia.com/gpu",
-                                         .mechanism = Mechanism::kTimeSlicing,
+                                         .mechanism = usage::Mechanism::kTimeSlicing,
                                          .advertised = 8,
                                          .allocated = 5,
                                          .withheld = 2}}})

@@ -96,12 +96,13 @@ GpuFigures drawn_gpu_figures() {
   return figures;
 }
 
-Mechanism drawn_mechanism() {
-  return *rc::gen::element(Mechanism::kExclusive, Mechanism::kMig, Mechanism::kTimeSlicing,
-                           Mechanism::kMps, Mechanism::kShare);
+usage::Mechanism drawn_mechanism() {
+  return *rc::gen::element(usage::Mechanism::kExclusive, usage::Mechanism::kMig,
+                           usage::Mechanism::kTimeSlicing, usage::Mechanism::kMps,
+                           usage::Mechanism::kShare);
 }
 
-ContainerFigures drawn_container() {
+usage::ContainerFigures drawn_container() {
   return {.ns = drawn_text(),
           .pod = drawn_text(),
           .container = drawn_text(),
@@ -126,16 +127,16 @@ ContainerFigures drawn_container() {
 }
 
 // Half of them add up.
-MemoryAccount drawn_account() {
-  MemoryAccount account{.gpu = drawn_text(),
-                        .total = drawn_count(),
-                        .free = drawn_count(),
-                        .reserved = drawn_count(),
-                        .containers = drawn_count(),
-                        .host_processes = drawn_count(),
-                        .unknown = drawn_count(),
-                        .unattributed = drawn_count(),
-                        .excess = drawn_count()};
+usage::MemoryAccount drawn_account() {
+  usage::MemoryAccount account{.gpu = drawn_text(),
+                               .total = drawn_count(),
+                               .free = drawn_count(),
+                               .reserved = drawn_count(),
+                               .containers = drawn_count(),
+                               .host_processes = drawn_count(),
+                               .unknown = drawn_count(),
+                               .unattributed = drawn_count(),
+                               .excess = drawn_count()};
   if (*rc::gen::arbitrary<bool>()) {
     account.free %= 1000;
     account.reserved %= 1000;
@@ -157,22 +158,23 @@ auto several(int most, Draw draw) {
 }
 
 NodeFigures drawn_node() {
-  return {.node = drawn_text(),
-          .driver_version = drawn_text(),
-          .gpus = several(4, drawn_gpu_figures),
-          .containers = several(12, drawn_container),
-          .memory = several(4, drawn_account),
-          .tranches = several(3,
-                              [] {
-                                return TrancheCount{.resource = drawn_text(),
-                                                    .mechanism = drawn_mechanism(),
-                                                    .advertised = drawn_count(),
-                                                    .allocated = drawn_count(),
-                                                    .withheld = drawn_count()};
-                              }),
-          .checks = several(3, [] { return Check{drawn_text(), *rc::gen::arbitrary<bool>()}; }),
-          .fast_age = maybe(drawn_time),
-          .slow_age = maybe(drawn_time)};
+  return {
+      .node = drawn_text(),
+      .driver_version = drawn_text(),
+      .gpus = several(4, drawn_gpu_figures),
+      .containers = several(12, drawn_container),
+      .memory = several(4, drawn_account),
+      .tranches = several(3,
+                          [] {
+                            return usage::TrancheCount{.resource = drawn_text(),
+                                                       .mechanism = drawn_mechanism(),
+                                                       .advertised = drawn_count(),
+                                                       .allocated = drawn_count(),
+                                                       .withheld = drawn_count()};
+                          }),
+      .checks = several(3, [] { return usage::Check{drawn_text(), *rc::gen::arbitrary<bool>()}; }),
+      .fast_age = maybe(drawn_time),
+      .slow_age = maybe(drawn_time)};
 }
 
 PageOptions drawn_options() {

@@ -23,7 +23,7 @@ NodeFigures small_node() {
                                 .pod = "train-0",
                                 .container = "main",
                                 .resource = "nvidia.com/mig-3g.20gb",
-                                .mechanism = Mechanism::kMig,
+                                .mechanism = usage::Mechanism::kMig,
                                 .gpu = test::gpu_uuid(1),
                                 .device = test::mig_uuid(1, 0),
                                 .mig_profile = "3g.20gb",

@@ -220,14 +220,14 @@ class Attributing {
     return users_[id].size();
   }
 
-  void account(const gpu::Gpu& gpu, std::vector<metrics::MemoryAccount>& accounts) const {
+  void account(const gpu::Gpu& gpu, std::vector<usage::MemoryAccount>& accounts) const {
     const auto memory = of_.memory.find(gpu.uuid.value);
     if (memory == of_.memory.end()) return;
     const auto& [total, used, free, reserved] = memory->second;
-    metrics::MemoryAccount account{.gpu = gpu.uuid.value,
-                                   .total = total.value,
-                                   .free = free.value,
-                                   .reserved = reserved.value_or(Bytes{}).value};
+    usage::MemoryAccount account{.gpu = gpu.uuid.value,
+                                 .total = total.value,
+                                 .free = free.value,
+                                 .reserved = reserved.value_or(Bytes{}).value};
     bool is_read = true;
     for (const auto& device : used_devices(gpu)) {
       const auto sums = sums_.find(device);
@@ -256,7 +256,7 @@ class Attributing {
   }
 
   // By the arbiter's word it is known whose some of the unknown memory is.
-  static void add_told_by_arbiter(const Row& row, metrics::MemoryAccount& account) {
+  static void add_told_by_arbiter(const Row& row, usage::MemoryAccount& account) {
     const auto told = row.made.figures.memory_used.value_or(0);
     if (told <= row.memory) return;
     const auto more = std::min(told - row.memory, account.unknown);

@@ -43,15 +43,15 @@ struct AttributionSources {
 
 // A container's figures, and what only the next reading needs.
 struct AttributedContainer {
-  metrics::ContainerFigures figures;  // without peak and estimate
-  std::chrono::nanoseconds busy{0};   // of its processes since the last reading, by samples
+  usage::ContainerFigures figures;   // without peak and estimate
+  std::chrono::nanoseconds busy{0};  // of its processes since the last reading, by samples
 };
 
 struct Attribution {
   // Sorted by namespace, Pod, container, device and resource.
   std::vector<AttributedContainer> containers;
-  std::vector<metrics::MemoryAccount> memory;  // of GPUs whose memory and processes were read
-  std::vector<metrics::TrancheCount> tranches;
+  std::vector<usage::MemoryAccount> memory;  // of GPUs whose memory and processes were read
+  std::vector<usage::TrancheCount> tranches;
 };
 
 Attribution attribute(const AttributionSources& sources);

@@ -11,9 +11,9 @@ namespace tranche::agent::attribution_test {
 namespace {
 
 using holdings::Holding;
-using metrics::Mechanism;
 using offer::testing::entry;
 using std::chrono::nanoseconds;
+using usage::Mechanism;
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20U;
 
@@ -97,12 +97,12 @@ class AttributionTest : public testing::Test {
                              .memory = memory_,
                              .arbiter = arbiter_ ? &*arbiter_ : nullptr});
   }
-  metrics::ContainerFigures only_one() {
+  usage::ContainerFigures only_one() {
     auto made = attribute();
     EXPECT_EQ(made.containers.size(), 1U);
-    return made.containers.empty() ? metrics::ContainerFigures() : made.containers[0].figures;
+    return made.containers.empty() ? usage::ContainerFigures() : made.containers[0].figures;
   }
-  static std::uint64_t sum(const metrics::MemoryAccount& account) {
+  static std::uint64_t sum(const usage::MemoryAccount& account) {
     return account.free + account.reserved + account.containers + account.host_processes +
            account.unknown + account.unattributed;
   }

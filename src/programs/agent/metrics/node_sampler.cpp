@@ -82,9 +82,9 @@ void NodeSampler::sample() {
   arbiter_runs_ = arbiter_.refresh();
   const bool kubelet_answers = ports_.ask_kubelet();
   forget_old(ports_.clock.now());
-  std::vector<metrics::Check> checks{{kDriver, driver_answers},
-                                     {"host-processes", owners_.sees_node()},
-                                     {"kubelet", kubelet_answers}};
+  std::vector<usage::Check> checks{{kDriver, driver_answers},
+                                   {"host-processes", owners_.sees_node()},
+                                   {"kubelet", kubelet_answers}};
   if (!ports_.arbiter_dir.empty()) checks.push_back({"arbiter", arbiter_runs_});
   auto made = std::make_shared<const Made>(make(*seen, std::move(checks)));
   const std::scoped_lock lock(mutex_);
@@ -129,7 +129,7 @@ void NodeSampler::forget_old(TimePoint now) {
   std::erase_if(slow_, is_old);
 }
 
-NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<metrics::Check> checks) {
+NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<usage::Check> checks) {
   const auto pods = ports_.pods ? ports_.pods() : nullptr;
   checks.push_back({"pods", pods != nullptr});
   auto held = ports_.book.all();

@@ -90,7 +90,7 @@ class NodeSamplerTest : public testing::Test {
   }
   bool works(const std::string& name) const {
     const auto figures = sampler_->figures();
-    const auto check = std::ranges::find(figures->checks, name, &metrics::Check::name);
+    const auto check = std::ranges::find(figures->checks, name, &usage::Check::name);
     return check != figures->checks.end() && check->works;
   }
 

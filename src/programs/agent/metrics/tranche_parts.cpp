@@ -6,7 +6,7 @@ namespace tranche::agent {
 namespace {
 
 using holdings::Holding;
-using metrics::Mechanism;
+using usage::Mechanism;
 
 double part_of_share(const Holding& share, const gpu::Gpu& gpu) {
   if (share.use == holdings::Use::kWhole || !share.part) return 1;
@@ -70,13 +70,13 @@ double gpus_of(const Holding& holding, const DevicePlace& place, const offer::Of
          (is_replica ? part_of_replica(holding, offer) : part_of_share(holding, *place.gpu));
 }
 
-std::vector<metrics::TrancheCount> count_tranches(const offer::Offer& offer,
-                                                  const holdings::Holdings& held) {
-  std::vector<metrics::TrancheCount> counts;
+std::vector<usage::TrancheCount> count_tranches(const offer::Offer& offer,
+                                                const holdings::Holdings& held) {
+  std::vector<usage::TrancheCount> counts;
   for (const auto& resource : offer.resources) {
-    metrics::TrancheCount count{.resource = resource.name.value,
-                                .mechanism = mechanism_of(resource),
-                                .advertised = resource.tranches.size()};
+    usage::TrancheCount count{.resource = resource.name.value,
+                              .mechanism = mechanism_of(resource),
+                              .advertised = resource.tranches.size()};
     for (const auto& tranche : resource.tranches) {
       if (!offer::is_healthy(resource, tranche)) ++count.withheld;
     }

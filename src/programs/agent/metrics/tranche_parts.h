@@ -20,13 +20,13 @@ struct DevicePlace {
 // UUIDs of the GPU's devices that programs use: its MIG instances, or itself.
 std::vector<std::string> used_devices(const gpu::Gpu& gpu);
 
-metrics::Mechanism mechanism_of(const holdings::Holding& holding, bool is_instance);
+usage::Mechanism mechanism_of(const holdings::Holding& holding, bool is_instance);
 // The part of a physical GPU that the holding is: 0.25 of one of four replicas, 2/7 of an instance
 // 2g; of a claim's share its memory, or else its time.
 double gpus_of(const holdings::Holding& holding, const DevicePlace& place,
                const offer::Offer& offer);
 // By resource of the offer. Claims draw on devices, not on its tranches.
-std::vector<metrics::TrancheCount> count_tranches(const offer::Offer& offer,
-                                                  const holdings::Holdings& held);
+std::vector<usage::TrancheCount> count_tranches(const offer::Offer& offer,
+                                                const holdings::Holdings& held);
 
 }  // namespace tranche::agent

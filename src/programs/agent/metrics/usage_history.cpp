@@ -5,10 +5,10 @@
 
 namespace tranche::agent {
 
-std::vector<metrics::ContainerFigures> UsageHistory::take(
+std::vector<usage::ContainerFigures> UsageHistory::take(
     std::vector<AttributedContainer> containers) {
   std::map<Key, Usage> usage;
-  std::vector<metrics::ContainerFigures> all;
+  std::vector<usage::ContainerFigures> all;
   for (auto& [figures, busy] : containers) {
     const Key key{figures.ns, figures.pod, figures.container, figures.device, figures.resource};
     const auto before = usage_.find(key);

@@ -20,7 +20,7 @@ namespace tranche::agent {
 class UsageHistory {
  public:
   // Completes the figures of one reading.
-  std::vector<metrics::ContainerFigures> take(std::vector<AttributedContainer> containers);
+  std::vector<usage::ContainerFigures> take(std::vector<AttributedContainer> containers);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
