@@ -58,22 +58,24 @@ std::string_view name_of_protocol(long version) {
   }
 }
 
-std::string hint_of(CURLcode code, std::string_view trouble) {
+std::string hint_of(CURLcode code, std::string_view trouble, const std::string& peer) {
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
-      return "the API server's certificate is not signed by the certificate authority of the "
-             "credentials, or is for another host";
+      return fmt::format(
+          "{}'s certificate is not signed by the certificate authority of the credentials, or is "
+          "for another host",
+          peer);
     case CURLE_SSL_CERTPROBLEM:
       return "the client certificate or its key is broken, or they do not belong together";
     case CURLE_SSL_CACERT_BADFILE:
       return "the certificate authority of the credentials cannot be read";
     case CURLE_COULDNT_RESOLVE_HOST:
-      return "the API server's name cannot be looked up";
+      return fmt::format("{}'s name cannot be looked up", peer);
     case CURLE_COULDNT_CONNECT:
-      return "is the API server running, and is its address right?";
+      return fmt::format("is {} running, and is its address right?", peer);
     default:
       if (trouble.find("alert") == std::string_view::npos) return {};
-      return "the API server does not accept the client certificate";
+      return fmt::format("{} does not accept the client certificate", peer);
   }
 }
 
@@ -128,7 +130,7 @@ bool Transfer::prepare(const Exchange& exchange, const std::string& url) {
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(CURLOPT_PROXY, "");  // credentials only go to the API server
+  set(CURLOPT_PROXY, "");  // credentials only go to the server itself
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_ERRORBUFFER, handles.trouble.data());
   set(CURLOPT_USERAGENT, endpoint_.user_agent.c_str());
@@ -142,7 +144,12 @@ bool Transfer::prepare(const Exchange& exchange, const std::string& url) {
   handles.headers.reset();
   add(handles.headers, "Accept: application/json");
   add(handles.headers, "Expect:");  // else curl waits for "100 Continue" before it sends a body
-  if (!identity_->token.empty()) add(handles.headers, "Authorization: Bearer " + identity_->token);
+  if (!identity_->token.empty()) {
+    add(handles.headers, "Authorization: Bearer " + identity_->token);
+    if (!endpoint_.token_header.empty()) {
+      add(handles.headers, fmt::format("{}: {}", endpoint_.token_header, identity_->token));
+    }
+  }
   if (exchange.method != "GET") {
     set(CURLOPT_POST, 1L);
     set(CURLOPT_POSTFIELDS, exchange.body.data());
@@ -243,7 +250,7 @@ Outcome Transfer::conclude(int result) {
   outcome.end = Outcome::End::kBroken;
   const std::string_view detail(handles_->trouble.data());
   outcome.trouble = detail.empty() ? curl().easy_strerror(code) : detail;
-  outcome.hint = hint_of(code, outcome.trouble);
+  outcome.hint = hint_of(code, outcome.trouble, endpoint_.peer);
   return outcome;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// One connection to the API server (with curl's handles for it). It carries one exchange after
-// another. An exchange ends at its deadline, and soon after its stop request, which wakes the
-// waiting thread.
+// One connection to the API server, or to a server like it (with curl's handles for it). It carries
+// one exchange after another. An exchange ends at its deadline, and soon after its stop request,
+// which wakes the waiting thread.
 //
 // A Transfer has one identity; for another identity create another Transfer. Used by one thread at
 // a time. It starts no thread, but curl starts one to resolve a host name.
@@ -28,6 +28,8 @@ struct Endpoint {
   bool insecure = false;
   std::string user_agent;
   std::chrono::milliseconds connect_timeout{};
+  std::string peer = "the API server";  // who it is, for hints
+  std::string token_header = {};        // one that has the token too; empty: Authorization alone
 };
 
 struct Exchange {
