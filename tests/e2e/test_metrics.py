@@ -1,6 +1,7 @@
 """/metrics of a real agent on simulated GPUs: what each figure is beside what the machine says, what
 is unknown, and what a scrape does while the driver hangs."""
 
+import json
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ from client import LIMITER
 from node import GPU, sharing
 from programs import ROOT, TRANCHE_SIM, wait_until
 from prometheus import Page
+from test_schemas import schema, validator
 from test_limits import CONTEXT_MIB, held, limited, limiting_agent, programs, tenant  # noqa: F401
 
 sys.path.insert(0, str(ROOT / "tests/chart"))
@@ -38,6 +40,15 @@ def scrape(agent, accept: str = "text/plain") -> str:
     request = urllib.request.Request(f"http://127.0.0.1:{agent.port}/metrics", headers={"Accept": accept})
     with urllib.request.urlopen(request, timeout=10) as answer:
         return answer.read().decode()
+
+
+def usage(agent) -> dict:
+    """usage/v1 of the node."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{agent.port}/usage", timeout=10) as answer:
+        assert answer.headers["Content-Type"] == "application/json"
+        made = json.load(answer)
+    validator(schema("usage-v1")).validate(made)
+    return made
 
 
 def page(agent) -> Page:
@@ -147,6 +158,11 @@ def test_each_container_of_a_shared_gpu_has_its_own(programs):  # noqa: F811
     assert seen.by("tranche_container_compute_asked_seconds_total", "pod")["a"] > 0
     assert seen.by("tranche_container_launches_total", "pod")["a"] >= 1
     assert seen.by("tranche_container_wait_seconds_total", "pod")["b"] == 0
+    told = usage(agent)
+    mine = {one["pod"]: one for one in told["containers"]}
+    assert mine["a"]["memoryUsed"] == (1578 + CONTEXT_MIB) * MIB and mine["a"]["allocationFailures"] == 1
+    assert 0 < mine["a"]["computeShare"] <= 1 and mine["idle"]["computeShare"] == 0
+    assert told["gpus"][0]["memory"]["containers"] == (1578 + 316 + 3 * CONTEXT_MIB) * MIB
     # Its container ends: it is gone, and nothing of it is anybody's.
     clients["b"].end()
     here.kubelet.ask("remove", pod="b")
@@ -167,6 +183,11 @@ def test_what_is_not_known_has_no_figure(node):
     assert seen.by("tranche_check", "check")["pods"] == 0
     seen = when(agent, lambda p: p.by("tranche_gpu_memory_bytes", "use")["unknown"] >= 1000 * MIB, "its memory is")
     assert sum(seen.all("tranche_gpu_memory_bytes").values()) == 15360 * MIB
+    told = usage(agent)
+    assert told["node"] and told["gpus"][0]["model"] == "Tesla T4"
+    [container] = told["containers"]
+    assert container["pod"] == "a" and not {"attributed", "memoryUsed", "computeShare"} & set(container)
+    assert "processes" not in told, "the node's processes are not seen here"
 
 
 def test_a_driver_that_hangs_delays_no_scrape(node):

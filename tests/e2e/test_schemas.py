@@ -184,17 +184,45 @@ def test_limit_settings(name):
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 
+def check_sample(name: str, sample: dict, free: tuple = ()) -> None:
+    """As check(), of a format that leaves out what is unknown or empty."""
+    text = schema(name)
+    validator(text).validate(sample)
+    validator(closed(text)).validate(sample)
+    for at in paths(sample):
+        if not any("/".join(map(str, at[:length])).endswith(free) for length in range(1, len(at))):
+            assert not validator(text).is_valid(of_another_kind(sample, at)), at
+    for at in text["required"]:
+        assert not validator(text).is_valid(without(sample, (at,))), at
+
+
 def test_gpu_node():
     # The code's output is compared with this sample by
     # src/kubernetes/cluster/formats/gpu_node_test.cpp.
     sample = json.loads((DATA / "gpu-node-v1alpha1.json").read_text())
-    text = schema("gpu-node-v1alpha1")
-    validator(text).validate(sample)
-    validator(closed(text)).validate(sample)
-    for at in paths(sample):
-        assert not validator(text).is_valid(of_another_kind(sample, at)), at
+    check_sample("gpu-node-v1alpha1", sample)
     # Before the agent has written for the first time.
-    validator(text).validate(without(sample, ("status",)))
+    validator(schema("gpu-node-v1alpha1")).validate(without(sample, ("status",)))
+
+
+def test_usage():
+    # The code's output is compared with this sample by
+    # src/kubernetes/usage/node_usage_json_test.cpp.
+    sample = json.loads((DATA / "usage-v1.json").read_text())
+    check_sample("usage-v1", sample)
+    known = schema("usage-v1")
+    parts = {"gpus": "gpu", "containers": "container", "processes": "process", "tranches": "tranches", "checks": "check"}
+    for name, part in parts.items():
+        written = {key for one in sample[name] for key in one}
+        assert written == set(known["$defs"][part]["properties"]), "the sample has every field"
+
+
+def test_fleet():
+    # The code's output is compared with this sample by src/kubernetes/fleet/fleet_json_test.cpp.
+    sample = json.loads((DATA / "fleet-v1.json").read_text())
+    check_sample("fleet-v1", sample, free=("/usage",))
+    for node in sample["nodes"]:
+        validator(schema("usage-v1")).validate(node["usage"])
 
 
 TIERS = json.loads((DATA / "gpu-tiers.json").read_text())

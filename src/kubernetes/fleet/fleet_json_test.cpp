@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 namespace tranche::fleet {
 namespace {
 
@@ -43,6 +46,14 @@ Fleet full() {
 std::string error_of(std::string_view text) {
   const auto fleet = parse_fleet(text);
   return fleet ? "none" : fleet.error().message();
+}
+
+// The sample that the schema is held to (tests/e2e/test_schemas.py).
+TEST(FleetJson, IsWrittenAsTheSample) {
+  std::ifstream file("tests/data/fleet-v1.json");
+  const auto sample = nlohmann::json::parse(file);
+  EXPECT_EQ(nlohmann::json::parse(to_json(full())), sample);
+  EXPECT_EQ(parse_fleet(sample.dump()).value(), full());
 }
 
 TEST(FleetJson, KeepsEverything) {

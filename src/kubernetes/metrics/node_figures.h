@@ -28,6 +28,7 @@ struct NodeFigures {
   std::string driver_version;  // "570.158.01"
   std::vector<GpuFigures> gpus{};
   std::vector<usage::ContainerFigures> containers{};
+  std::vector<usage::ProcessUsage> processes{};  // no series: a process is too short-lived
   std::vector<usage::MemoryAccount> memory{};
   std::vector<usage::TrancheCount> tranches{};
   std::vector<usage::Check> checks{};

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace tranche::usage {
 namespace {
@@ -18,24 +20,32 @@ NodeUsage full() {
       .taken_at = std::chrono::system_clock::time_point(milliseconds(1'700'000'000'123)),
       .agent = "0.1.0",
       .driver_version = "570.158.01"};
-  usage.gpus.push_back(
-      {.index = 0,
-       .uuid = kGpu,
-       .model = "NVIDIA A100-SXM4-80GB",
-       .mig = true,
-       .instances = {{.uuid = "MIG-1",
-                      .profile = "1g.10gb",
-                      .gpu_instance = 7,
-                      .memory = 10'200'547'328,
-                      .start = 0,
-                      .size = 1}},
-       .memory = MemoryAccount{.gpu = kGpu, .total = 100, .free = 40, .containers = 60},
-       .memory_total = 100,
-       .memory_used = 60,
-       .utilization = 0.25,
-       .temperature_c = 41,
-       .power_w = 287.412,
-       .last_xid = 79});
+  usage.gpus.push_back({.index = 0,
+                        .uuid = kGpu,
+                        .model = "NVIDIA A100-SXM4-80GB",
+                        .mig = true,
+                        .instances = {{.uuid = "MIG-1",
+                                       .profile = "1g.10gb",
+                                       .gpu_instance = 7,
+                                       .memory = 10'200'547'328,
+                                       .start = 0,
+                                       .size = 1}},
+                        .memory = MemoryAccount{.gpu = kGpu,
+                                                .total = 100,
+                                                .free = 40,
+                                                .reserved = 1,
+                                                .containers = 50,
+                                                .host_processes = 2,
+                                                .unknown = 3,
+                                                .unattributed = 4,
+                                                .excess = 5},
+                        .memory_total = 100,
+                        .memory_used = 60,
+                        .utilization = 0.25,
+                        .temperature_c = 41,
+                        .power_w = 287.412,
+                        .last_xid = 79});
+  usage.gpus.push_back({.index = 1, .uuid = "GPU-2"});
   usage.containers.push_back({.ns = "team",
                               .pod = "train-0",
                               .container = "main",
@@ -58,6 +68,17 @@ NodeUsage full() {
                               .waited_share = 0,
                               .launches = 12,
                               .allocation_failures = 0});
+  usage.containers.push_back({.ns = "team",
+                              .pod = "train-1",
+                              .container = "main",
+                              .resource = "nvidia.com/mig-1g.10gb",
+                              .mechanism = Mechanism::kMig,
+                              .gpu = kGpu,
+                              .device = "MIG-1",
+                              .mig_profile = "1g.10gb",
+                              .gpus = 0.5,
+                              .compute_estimated = nanoseconds(7),
+                              .compute_asked = nanoseconds(8)});
   usage.processes.push_back({.pid = 4711,
                              .name = "py\"th\non",
                              .device = kGpu,
@@ -70,7 +91,8 @@ NodeUsage full() {
   usage.tranches.push_back({.resource = "nvidia.com/gpu",
                             .mechanism = Mechanism::kTimeSlicing,
                             .advertised = 4,
-                            .allocated = 1});
+                            .allocated = 1,
+                            .withheld = 1});
   usage.checks = {{"driver", true}, {"pods", false}};
   usage.age = milliseconds(312);
   return usage;
@@ -87,8 +109,18 @@ TEST(UsageJson, KeepsEverything) {
   EXPECT_EQ(*usage, full());
 }
 
+// The sample that the schema is held to (tests/e2e/test_schemas.py).
+TEST(UsageJson, IsWrittenAsTheSample) {
+  std::ifstream file("tests/data/usage-v1.json");
+  const auto sample = nlohmann::json::parse(file);
+  EXPECT_EQ(nlohmann::json::parse(to_json(full())), sample);
+  EXPECT_EQ(parse_node_usage(sample.dump()).value(), full());
+}
+
 TEST(UsageJson, KeepsWhatIsUnknownApartFromZero) {
-  const auto text = to_json(full());
+  auto usage = full();
+  usage.containers.pop_back();
+  const auto text = to_json(usage);
   EXPECT_NE(text.find("\"memoryUsed\":0"), std::string::npos);  // an idle container
   EXPECT_EQ(text.find("computeAskedNs"), std::string::npos);    // unknown
 }

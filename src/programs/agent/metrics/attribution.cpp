@@ -40,6 +40,14 @@ void add_to(std::optional<std::uint64_t>& sum, std::uint64_t more) {
   sum = is_too_much ? std::numeric_limits<std::uint64_t>::max() : all;
 }
 
+usage::ProcessUsage usage_of(const OwnedProcess& owned, const std::string& device) {
+  return {.pid = owned.process.pid,
+          .name = owned.name,
+          .device = device,
+          .memory = owned.process.memory ? std::optional<std::uint64_t>(owned.process.memory->value)
+                                         : std::nullopt};
+}
+
 void add_time(std::optional<std::chrono::nanoseconds>& sum, std::uint64_t ns) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
   std::optional<std::uint64_t> all = sum ? static_cast<std::uint64_t>(sum->count()) : 0;
@@ -72,6 +80,9 @@ class Attributing {
     for (const auto& [device, processes] : of_.processes) assign(device, processes);
     for (auto& [key, row] : rows_) finish(key, row);
     Attribution made;
+    made.processes = std::move(processes_);
+    std::ranges::sort(made.processes, {},
+                      [](const auto& one) { return std::tie(one.device, one.pid); });
     for (const auto& gpu : of_.machine.gpus) account(gpu, made.memory);
     for (auto& [key, row] : rows_) made.containers.push_back(std::move(row.made));
     made.tranches = count_tranches(of_.offer, of_.held);
@@ -125,15 +136,18 @@ class Attributing {
 
   void assign(const std::string& device, const std::vector<OwnedProcess>& processes) {
     auto& device_sums = sums_[device];
-    for (const auto& [process, owner] : processes) {
+    for (const auto& one : processes) {
+      const auto& [process, owner, name] = one;
       if (owner.kind == Owner::Kind::kEnded) continue;
       const auto memory = process.memory.value_or(Bytes{}).value;
-      if (Row* row = row_of(device, owner)) {
+      Row* const row = row_of(device, owner);
+      list(device, one, row);
+      if (row != nullptr) {
         ++row->processes;
         row->memory += memory;
         row->is_told = row->is_told && process.memory.has_value();
         row->made.busy += process.busy;
-      } else if (owner.kind == Owner::Kind::kHost || mps_servers_.contains({device, process.pid})) {
+      } else if (is_host(device, one)) {
         device_sums.host += memory;
       } else {
         device_sums.unknown += memory;
@@ -141,6 +155,33 @@ class Attributing {
         if (owner.kind == Owner::Kind::kUnknown) device_sums.has_unknown = true;
       }
     }
+  }
+
+  bool is_host(const std::string& device, const OwnedProcess& one) const {
+    return one.owner.kind == Owner::Kind::kHost || mps_servers_.contains({device, one.process.pid});
+  }
+
+  void list(const std::string& device, const OwnedProcess& one, const Row* row) {
+    auto usage = usage_of(one, device);
+    const auto place = places_.find(device);
+    // The driver samples no process of a MIG instance.
+    const bool is_sampled = place != places_.end() && place->second.instance == nullptr;
+    if (is_sampled && of_.since_last.count() > 0) {
+      const std::chrono::duration<double> busy = one.process.busy;
+      usage.busy = std::clamp(busy / of_.since_last, 0.0, 1.0);
+    }
+    if (row != nullptr) {
+      const auto& of = row->made.figures;
+      std::tie(usage.ns, usage.pod, usage.container) = std::tie(of.ns, of.pod, of.container);
+      usage.owner = usage::ProcessOwner::kContainer;
+    } else if (is_host(device, one)) {
+      usage.owner = usage::ProcessOwner::kHost;
+    } else if (const auto pod = pods_on_node_.find(one.owner.pod_uid); pod != pods_on_node_.end()) {
+      std::tie(usage.ns, usage.pod) = std::tie(pod->second->ns, pod->second->name);
+      usage.container = container_name(one.owner);
+      usage.owner = usage::ProcessOwner::kContainer;
+    }
+    processes_.push_back(std::move(usage));
   }
 
   // nullptr: it is no container's that is known to hold the device.
@@ -278,6 +319,7 @@ class Attributing {
   std::map<std::string, const limit::TenantStatus*> tenants_;  // by id
   std::set<std::pair<std::string, pid_t>> mps_servers_;        // device, pid
   Rows rows_;
+  std::vector<usage::ProcessUsage> processes_;
   std::map<std::pair<std::string, std::string>, std::vector<Row*>> by_pod_;  // uid, device
   std::map<std::string, Sums> sums_;                                         // by device
   std::map<std::string, std::set<std::tuple<std::string, std::string, std::string>>> users_;

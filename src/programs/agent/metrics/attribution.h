@@ -27,6 +27,7 @@ namespace tranche::agent {
 struct OwnedProcess {
   gpu::DeviceProcess process;
   Owner owner;
+  std::string name{};  // of its program; empty: unknown
 };
 
 struct AttributionSources {
@@ -39,6 +40,8 @@ struct AttributionSources {
   // By GPU. Missing: not read.
   const std::map<std::string, gpu::MemoryFigures>& memory;
   const limit::ArbiterStatus* arbiter = nullptr;  // null: it does not run
+  // From the reading of processes before to this one; 0: this is the first.
+  std::chrono::nanoseconds since_last{0};
 };
 
 // A container's figures, and what only the next reading needs.
@@ -50,7 +53,8 @@ struct AttributedContainer {
 struct Attribution {
   // Sorted by namespace, Pod, container, device and resource.
   std::vector<AttributedContainer> containers;
-  std::vector<usage::MemoryAccount> memory;  // of GPUs whose memory and processes were read
+  std::vector<usage::ProcessUsage> processes;  // sorted by device and pid
+  std::vector<usage::MemoryAccount> memory;    // of GPUs whose memory and processes were read
   std::vector<usage::TrancheCount> tranches;
 };
 

@@ -4,10 +4,12 @@
 
 #include <utility>
 
+#include "agent/metrics/node_usage_of.h"
 #include "base/fs.h"
 #include "http/gzip.h"
 #include "metrics/format.h"
 #include "metrics/page.h"
+#include "usage/node_usage_json.h"
 
 namespace tranche::agent {
 namespace {
@@ -20,8 +22,9 @@ constexpr std::size_t kCompressFrom = 1024;
 
 }  // namespace
 
-MetricsEndpoint::MetricsEndpoint(config::MetricsOptions options, Figures figures, const Log& log)
-    : options_(std::move(options)), figures_(std::move(figures)), log_(log) {
+MetricsEndpoint::MetricsEndpoint(config::MetricsOptions options, Figures figures,
+                                 const Clock& clock, const Log& log)
+    : options_(std::move(options)), figures_(std::move(figures)), clock_(clock), log_(log) {
   if (!options_.token_file.empty()) token_.emplace(FsRoot(), options_.token_file);
   if (options_.tls_dir.empty()) return;
   const std::filesystem::path folder = options_.tls_dir;
@@ -81,26 +84,34 @@ http::Response MetricsEndpoint::answer(const http::Request& request) {
     }
     if (!allowed) return {.status = 401, .body = "a bearer token is needed\n"};
   }
-  if (request.path != "/metrics") return {.status = 404, .body = "see /metrics\n"};
+  const bool is_usage = request.path == "/usage";
+  if (!is_usage && request.path != "/metrics") {
+    return {.status = 404, .body = "see /metrics and /usage\n"};
+  }
   if (request.method != "GET") return {.status = 405, .body = "only GET\n"};
-  return page(request);
-}
-
-http::Response MetricsEndpoint::page(const http::Request& request) const {
   const auto figures = figures_();
   if (figures == nullptr) {
     return {.status = 503, .body = "the GPUs have not been read yet; try again in a moment\n"};
   }
-  const auto format = metrics::negotiate(request.accept);
-  http::Response response{
-      .body = metrics::page(
-          *figures, {.names = options_.names, .format = format, .version = TRANCHE_VERSION}),
-      .content_type = std::string(metrics::content_type(format))};
+  auto response = is_usage ? usage(*figures) : page(request, *figures);
   if (response.body.size() >= kCompressFrom && http::accepts_gzip(request.accept_encoding)) {
     response.body = http::gzip(response.body);
     response.content_encoding = "gzip";
   }
   return response;
+}
+
+http::Response MetricsEndpoint::page(const http::Request& request,
+                                     const metrics::NodeFigures& figures) const {
+  const auto format = metrics::negotiate(request.accept);
+  return {.body = metrics::page(
+              figures, {.names = options_.names, .format = format, .version = TRANCHE_VERSION}),
+          .content_type = std::string(metrics::content_type(format))};
+}
+
+http::Response MetricsEndpoint::usage(const metrics::NodeFigures& figures) const {
+  return {.body = usage::to_json(node_usage_of(figures, clock_.wall_now(), TRANCHE_VERSION)) + '\n',
+          .content_type = "application/json"};
 }
 
 }  // namespace tranche::agent

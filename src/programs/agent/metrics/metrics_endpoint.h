@@ -1,6 +1,6 @@
 #pragma once
-// Serves /metrics, and keeps it open: what does not work (a port in use, a certificate that is not
-// there yet) is logged once, and tried again at each keep().
+// Serves /metrics, and /usage (usage/v1), and keeps the port open: what does not work (a port in
+// use, a certificate that is not there yet) is logged once, and tried again at each keep().
 //
 // keep() is called by one thread, about every second.
 
@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/said_once.h"
@@ -26,8 +27,10 @@ class MetricsEndpoint {
  public:
   using Figures = std::function<std::shared_ptr<const metrics::NodeFigures>()>;
 
-  // `figures`: called by any thread, does not wait; null: there are none yet. `log` outlives this.
-  MetricsEndpoint(config::MetricsOptions options, Figures figures, const Log& log);
+  // `figures`: called by any thread, does not wait; null: there are none yet. `clock` and `log`
+  // outlive this.
+  MetricsEndpoint(config::MetricsOptions options, Figures figures, const Clock& clock,
+                  const Log& log);
 
   void keep();
   // 0: it is not open.
@@ -40,10 +43,12 @@ class MetricsEndpoint {
   void tell(std::string_view topic, const std::string& text);
   Result<void> renew_certificate();
   http::Response answer(const http::Request& request);
-  http::Response page(const http::Request& request) const;
+  http::Response page(const http::Request& request, const metrics::NodeFigures& figures) const;
+  http::Response usage(const metrics::NodeFigures& figures) const;
 
   const config::MetricsOptions options_;
   const Figures figures_;
+  const Clock& clock_;
   const Log& log_;
   SaidOnce said_;
   std::optional<http::BearerToken> token_;

@@ -5,9 +5,11 @@
 
 #include "base/fs.h"
 #include "http/server.h"
+#include "support/fake_clock.h"
 #include "support/http_client.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
+#include "usage/node_usage_json.h"
 
 namespace tranche::agent::metrics_endpoint_test {
 namespace {
@@ -21,7 +23,7 @@ class MetricsEndpointTest : public testing::Test {
   void open(config::MetricsOptions options = {}) {
     options.address = "127.0.0.1";
     endpoint_ = std::make_unique<MetricsEndpoint>(
-        std::move(options), [this] { return figures_; }, log_.log());
+        std::move(options), [this] { return figures_; }, clock_, log_.log());
     endpoint_->keep();
   }
   std::string get(const std::string& path, const std::string& headers = "") const {
@@ -30,6 +32,7 @@ class MetricsEndpointTest : public testing::Test {
 
   test::TempDir dir_;
   test::LogRecorder log_;
+  test::FakeClock clock_;
   std::shared_ptr<const metrics::NodeFigures> figures_ =
       std::make_shared<const metrics::NodeFigures>(
           metrics::NodeFigures{.node = "n1", .checks = {{"driver", true}}});
@@ -67,6 +70,23 @@ TEST_F(MetricsEndpointTest, WhatIsNotMetricsIsRefused) {
   EXPECT_THAT(test::HttpClient(endpoint_->port()).ask("/metrics", "x"), StartsWith("HTTP/1.1 405"));
   figures_ = nullptr;
   EXPECT_THAT(get("/metrics"), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(get("/usage"), StartsWith("HTTP/1.1 503"));
+}
+
+TEST_F(MetricsEndpointTest, TheUsageOfTheNode) {
+  auto usage = *figures_;
+  usage.processes.push_back({.pid = 7, .name = "a\"\n\xff", .device = "GPU-1"});
+  figures_ = std::make_shared<const metrics::NodeFigures>(usage);
+  open();
+  const auto answer = get("/usage");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer, HasSubstr("Content-Type: application/json\r\n"));
+  const auto read = usage::parse_node_usage(answer.substr(answer.find("\r\n\r\n") + 4));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->node, "n1");
+  EXPECT_EQ(read->taken_at, clock_.wall_now());
+  EXPECT_EQ(read->processes.at(0).name, "a\"\n\xEF\xBF\xBD");
+  EXPECT_THAT(test::HttpClient(endpoint_->port()).ask("/usage", "x"), StartsWith("HTTP/1.1 405"));
 }
 
 TEST_F(MetricsEndpointTest, ATokenIsNeededWhereThereIsOne) {
@@ -78,6 +98,7 @@ TEST_F(MetricsEndpointTest, ATokenIsNeededWhereThereIsOne) {
   ASSERT_TRUE(FsRoot().write_atomic(file, "secret\n"));
   EXPECT_THAT(get("/metrics"), StartsWith("HTTP/1.1 401"));
   EXPECT_THAT(get("/metrics", "Authorization: Bearer secret\r\n"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(get("/usage"), StartsWith("HTTP/1.1 401"));
   EXPECT_THAT(get("/other"), StartsWith("HTTP/1.1 401")) << "nothing is told without it";
 }
 

@@ -6,8 +6,8 @@ namespace tranche::agent {
 
 MetricsFollower::MetricsFollower(NodeSampler::Ports ports, config::MetricsOptions options,
                                  const Log& log)
-    : sampler_(std::move(ports)),
-      endpoint_(std::move(options), [this] { return sampler_.figures(); }, log) {
+    : sampler_(ports),
+      endpoint_(std::move(options), [this] { return sampler_.figures(); }, ports.clock, log) {
   samples_.emplace(kSampleEvery, [this] { sampler_.sample(); });
   keeps_.emplace(kKeepEvery, [this] { endpoint_.keep(); });
 }

@@ -101,6 +101,8 @@ void NodeSampler::read_slow(const gpu::Machine& machine) {
 
 bool NodeSampler::read_processes(const gpu::Machine& machine) {
   processes_.clear();
+  const auto before = std::exchange(processes_at_, ports_.clock.now());
+  since_last_ = before ? *processes_at_ - *before : std::chrono::nanoseconds(0);
   const auto devices = present_devices(machine);
   const auto answers = ports_.processes.read(devices);
   if (!answers) return false;
@@ -115,7 +117,8 @@ bool NodeSampler::read_processes(const gpu::Machine& machine) {
     if (!owners_.sees_node()) continue;
     auto& owned = processes_[uuid];
     for (const auto& process : *processes) {
-      owned.push_back({process, owners_.of(process.pid)});
+      auto seen = owners_.look(process.pid);
+      owned.push_back({process, std::move(seen.owner), std::move(seen.name)});
       pids.insert(process.pid);
     }
   }
@@ -161,8 +164,10 @@ NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<usage::Check> 
                  .pods = pods != nullptr ? std::span(*pods) : std::span<const cluster::Pod>(),
                  .processes = processes_,
                  .memory = memory,
-                 .arbiter = arbiter_runs_ ? &arbiter_.status() : nullptr});
-  figures.containers = history_.take(std::move(attributed.containers));
+                 .arbiter = arbiter_runs_ ? &arbiter_.status() : nullptr,
+                 .since_last = since_last_});
+  figures.containers = history_.take(std::move(attributed.containers), made.at);
+  figures.processes = std::move(attributed.processes);
   figures.memory = std::move(attributed.memory);
   figures.tranches = std::move(attributed.tranches);
   figures.checks = std::move(checks);
@@ -176,6 +181,7 @@ void NodeSampler::withdraw(metrics::NodeFigures& figures) {
     gpu.slow.reset();
   }
   figures.containers.clear();
+  figures.processes.clear();
   figures.memory.clear();
   for (auto& check : figures.checks) check.works = check.works && check.name != kDriver;
 }

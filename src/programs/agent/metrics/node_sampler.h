@@ -99,6 +99,8 @@ class NodeSampler {
   std::map<std::string, Timed<gpu::FastReading>> fast_;  // by GPU
   std::map<std::string, Timed<gpu::SlowReading>> slow_;
   std::map<std::string, std::vector<OwnedProcess>> processes_;  // by device, of the last reading
+  std::optional<TimePoint> processes_at_;                       // of it
+  std::chrono::nanoseconds since_last_{0};                      // from the one before to it
 };
 
 }  // namespace tranche::agent

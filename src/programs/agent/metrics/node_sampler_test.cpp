@@ -144,6 +144,31 @@ TEST_F(NodeSamplerTest, APodHasWhatItsProcessesUseAndItsPeakStays) {
   EXPECT_TRUE(works("pods") && works("driver") && works("host-processes") && works("kubelet"));
 }
 
+TEST_F(NodeSamplerTest, ProcessesHaveNamesAndOwners) {
+  give();
+  process(20, "/system.slice/cuda.service");
+  processes_.set(gpu_, {{.pid = 10, .memory = Bytes::from_mib(300)}, {.pid = 20}, {.pid = 30}});
+  sampler_->follow(state_, offer_);
+  sample();
+  processes_.set(gpu_, {{.pid = 10, .memory = Bytes::from_mib(300), .busy = 250ms}, {.pid = 20}});
+  sample();
+  const auto figures = sampler_->figures();
+  ASSERT_EQ(figures->processes.size(), 2U);
+  EXPECT_EQ(figures->processes[0], (usage::ProcessUsage{.pid = 10,
+                                                        .name = "x",
+                                                        .device = gpu_,
+                                                        .owner = usage::ProcessOwner::kContainer,
+                                                        .ns = "team",
+                                                        .pod = "train",
+                                                        .container = "c",
+                                                        .memory = 300 * kMib,
+                                                        .busy = 0.25}));
+  EXPECT_EQ(figures->processes[1].owner, usage::ProcessOwner::kHost);
+  EXPECT_EQ(figures->processes[1].memory, std::nullopt);
+  ASSERT_EQ(figures->containers.size(), 1U);
+  EXPECT_EQ(figures->containers[0].compute_share, 0.25);
+}
+
 TEST_F(NodeSamplerTest, APodThatHasEndedIsGoneAtOnce) {
   give();
   auto ended = pods_->front();

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <optional>
+#include <utility>
+
 #include "base/process_stat.h"
 #include "host/process.h"
 
@@ -11,10 +14,9 @@ namespace {
 
 constexpr std::size_t kLongestStat = 4096;
 
-std::optional<std::uint64_t> start_time_of(const FsRoot& host, pid_t pid) {
+std::optional<ProcessStat> stat_of(const FsRoot& host, pid_t pid) {
   const auto text = host.read(fmt::format("/proc/{}/stat", pid), kLongestStat);
-  const auto stat = text ? parse_process_stat(*text) : std::nullopt;
-  return stat ? std::optional(stat->start_time) : std::nullopt;
+  return text ? parse_process_stat(*text) : std::nullopt;
 }
 
 // In a container without the node's process ids, process 1 is one of that container.
@@ -30,18 +32,23 @@ bool is_first_of_container(const FsRoot& host) {
 ProcessOwners::ProcessOwners(FsRoot host)
     : host_(std::move(host)), sees_node_(!is_first_of_container(host_)) {}
 
-Owner ProcessOwners::of(pid_t pid) {
+ProcessOwners::Seen ProcessOwners::look(pid_t pid) {
   if (!sees_node_) return {};
-  const auto start_time = start_time_of(host_, pid);
-  if (!start_time) return {.kind = Owner::Kind::kEnded};
+  auto stat = stat_of(host_, pid);
+  if (!stat) return {.owner = {.kind = Owner::Kind::kEnded}};
   const auto known = known_.find(pid);
-  if (known != known_.end() && known->second.start_time == *start_time) return known->second.owner;
+  if (known != known_.end() && known->second.start_time == stat->start_time) {
+    return {known->second.owner, std::move(stat->name)};
+  }
   auto owner = read(pid);
   // It may not have been moved to its container's group yet, or have been replaced since.
+  const auto after = stat_of(host_, pid);
   const bool is_final =
-      owner.kind == Owner::Kind::kContainer && start_time_of(host_, pid) == start_time;
-  if (is_final) known_.insert_or_assign(pid, Known{.start_time = *start_time, .owner = owner});
-  return owner;
+      owner.kind == Owner::Kind::kContainer && after && after->start_time == stat->start_time;
+  if (is_final) {
+    known_.insert_or_assign(pid, Known{.start_time = stat->start_time, .owner = owner});
+  }
+  return {std::move(owner), std::move(stat->name)};
 }
 
 Owner ProcessOwners::read(pid_t pid) const {

@@ -34,7 +34,12 @@ class ProcessOwners {
   // `host`: for /proc.
   explicit ProcessOwners(FsRoot host);
 
-  Owner of(pid_t pid);
+  struct Seen {
+    Owner owner;
+    std::string name{};  // of its program: at most 15 bytes of any value; empty: not seen here
+  };
+  Seen look(pid_t pid);
+  Owner of(pid_t pid) { return look(pid).owner; }
   // False: only the processes of this process's own container are seen here.
   bool sees_node() const { return sees_node_; }
   // Forgets all others.

@@ -51,6 +51,16 @@ TEST_F(ProcessOwnersTest, EachFormOfAControlGroup) {
   EXPECT_EQ(owners.of(14).kind, Owner::Kind::kEnded);
 }
 
+TEST_F(ProcessOwnersTest, AProcessHasTheNameThatItHasNow) {
+  ProcessOwners owners(host_);
+  process(10, kGroup);
+  EXPECT_EQ(owners.look(10).name, "x");
+  ASSERT_TRUE(host_.write_atomic(
+      "/proc/10/stat", "10 (a) b\xff\n) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0 0\n"));
+  EXPECT_EQ(owners.look(10).name, "a) b\xff\n");
+  EXPECT_EQ(owners.look(14).name, "");
+}
+
 TEST_F(ProcessOwnersTest, AnotherProcessWithTheSameIdIsAnother) {
   ProcessOwners owners(host_);
   process(10, kGroup, 7);

@@ -1,6 +1,7 @@
 #pragma once
-// What a container's figures remember from one reading to the next: the largest use of memory, and
-// the GPU time estimated from the driver's samples. A container that is gone is forgotten.
+// What a container's figures remember from one reading to the next: the largest use of memory, the
+// GPU time estimated from the driver's samples, and its shares of the last minute. A container that
+// is gone is forgotten.
 //
 // Used by one thread.
 
@@ -13,21 +14,29 @@
 #include <vector>
 
 #include "agent/metrics/attribution.h"
+#include "agent/metrics/usage_window.h"
 #include "metrics/node_figures.h"
 
 namespace tranche::agent {
 
 class UsageHistory {
  public:
-  // Completes the figures of one reading.
-  std::vector<usage::ContainerFigures> take(std::vector<AttributedContainer> containers);
+  // Completes the figures of one reading, which was at `now`.
+  std::vector<usage::ContainerFigures> take(std::vector<AttributedContainer> containers,
+                                            std::chrono::steady_clock::time_point now);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
   struct Usage {
     std::optional<std::uint64_t> peak{};
     std::chrono::nanoseconds estimated{0};
+    bool is_estimate = false;  // what `compute` is of
+    UsageWindow compute{};
+    UsageWindow waited{};
   };
+  static void add_shares(usage::ContainerFigures& figures, Usage& usage,
+                         std::chrono::steady_clock::time_point now);
+
   std::map<Key, Usage> usage_;
 };
 
