@@ -81,9 +81,12 @@ def test_beside_layouts_that_are_changed_processes_are_seen_either_way(helm):
     assert "SYS_PTRACE" in rendered.agent()["securityContext"]["capabilities"]["add"]
 
 
-def test_alone_metrics_read_pods_and_nothing_else(helm):
+def test_alone_metrics_write_nothing_but_events(helm):
     rendered = helm.template(metrics() | {"gpuNode": {"enabled": False}})
-    assert rendered.rules("gpu-tranche-agent") == {"cluster list pods", "cluster watch pods"}
+    read = {"pods": ("list", "watch")} | dict.fromkeys(("nodes", "gputiers.tranche.dev"), ("get", "list", "watch"))
+    rules = {f"cluster {verb} {kind}" for kind, verbs in read.items() for verb in verbs}
+    events = {f"default {verb} events.events.k8s.io" for verb in ("create", "patch")}
+    assert rendered.rules("gpu-tranche-agent") - events == rules
     assert rendered.pod()["automountServiceAccountToken"] is True
     names = [o["metadata"]["name"] for o in rendered.of("ValidatingAdmissionPolicy")]
     assert any("own-node" in name for name in names)

@@ -34,6 +34,7 @@ GPU_NODE = READS_NODE | REPORTS | {
     "cluster patch gpunodes/status.tranche.dev",
 }
 READS_PODS = {"cluster list pods", "cluster watch pods"}
+READS_TIERS = {f"cluster {verb} gputiers.tranche.dev" for verb in ("get", "list", "watch")}
 WITH_LIMITS = (
     READS_NODE
     | REPORTS
@@ -69,7 +70,7 @@ RBAC = {
     | reads_map("tranche", "gpu-tranche-configs")
     | {"cluster patch nodes"},
     "fractions": set(),
-    "metrics": READS_PODS,
+    "metrics": READS_PODS | READS_TIERS,
     "nvidia-names": READS_NODE | REPORTS | reads_map("tranche", "gpu-nvidia-device-plugin-configs"),
     "operator": READS_NODE
     | REPORTS

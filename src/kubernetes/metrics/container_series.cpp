@@ -83,6 +83,7 @@ Entry entry_of(const usage::ContainerFigures& c, const std::string& node) {
   labels.add("namespace", c.ns).add("pod", c.pod).add("container", c.container);
   LabelText all = labels;
   all.add("resource", c.resource).add("mechanism", to_string(c.mechanism));
+  all.add("tier", c.tier);
   all.add("gpu", c.gpu).add("device", c.device).add("mig_profile", c.mig_profile);
   return {&c, labels.add("node", node).text(), all.add("node", node).text()};
 }

@@ -2,10 +2,11 @@
 // Series of our own about what containers have of devices, at most 12 for a container and device,
 // and one for each container that OpenCost reads. Pure.
 //
-// Labels: namespace, pod, container, resource, mechanism, gpu (UUID), device (UUID: the GPU's or
-// the MIG instance's), mig_profile (of an instance), node. Nothing that changes while a Pod runs:
-// no pid, no image, no Pod's labels; so an unchanged Pod never makes a new series. Prometheus must
-// keep these labels (honorLabels), or it renames namespace, pod and container.
+// Labels: namespace, pod, container, resource, mechanism, tier (where a GPUTier serves it), gpu
+// (UUID), device (UUID: the GPU's or the MIG instance's), mig_profile (of an instance), node.
+// Nothing that changes while a Pod runs: no pid, no image, no Pod's labels; so an unchanged Pod
+// makes new series only when the cluster's tiers change. Prometheus must keep these labels
+// (honorLabels), or it renames namespace, pod and container.
 //
 // container_gpu_allocation has namespace, pod, container and node, and one line for each container,
 // with the sum over its devices: OpenCost takes the mean of all lines of a container, so two lines

@@ -58,6 +58,15 @@ TEST(ContainerSeries, AllThatIsKnown) {
   EXPECT_EQ(page.size(), kSeries);
 }
 
+TEST(ContainerSeries, ATierIsALabel) {
+  auto one = test::sharing_container(0, 1, 0.25);
+  EXPECT_FALSE(
+      write({one}).page.named("tranche_container_attributed").at(0).labels.contains("tier"));
+  one.tier = "small";
+  EXPECT_EQ(write({one}).page.named("tranche_container_attributed").at(0).labels.at("tier"),
+            "small");
+}
+
 TEST(ContainerSeries, LabelsOfAGpu) {
   const auto page = write({test::sharing_container(0, 1, 0.25)}).page;
   EXPECT_EQ(page.named("tranche_container_memory_used_bytes").at(0).labels,

@@ -23,7 +23,7 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const config::Sources& so
   }
   const bool writes_node = options.label_output == config::LabelOutput::kNode;
   if (options.node_config || options.mig_manager || options.dra || options.gpu_node ||
-      writes_node) {
+      options.metrics || writes_node) {
     node->reporter_.emplace(node->objects(), node->node(), clock, log);
   }
   return node;

@@ -167,6 +167,7 @@ NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<usage::Check> 
                  .arbiter = arbiter_runs_ ? &arbiter_.status() : nullptr,
                  .since_last = since_last_});
   figures.containers = history_.take(std::move(attributed.containers), made.at);
+  if (ports_.set_tiers) ports_.set_tiers(figures.containers, seen.machine);
   figures.processes = std::move(attributed.processes);
   figures.memory = std::move(attributed.memory);
   figures.tranches = std::move(attributed.tranches);

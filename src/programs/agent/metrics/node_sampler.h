@@ -44,6 +44,8 @@ class NodeSampler {
     std::function<bool()> ask_kubelet;
     // Those of the node; null: unknown. Empty: nobody may read them.
     std::function<std::shared_ptr<const std::vector<cluster::Pod>>()> pods;
+    // Sets the tiers of containers; empty: none is known.
+    std::function<void(std::vector<usage::ContainerFigures>&, const gpu::Machine&)> set_tiers;
     FsRoot host;                        // for /proc
     std::filesystem::path arbiter_dir;  // empty: there is no arbiter
     std::string node;

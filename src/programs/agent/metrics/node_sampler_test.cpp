@@ -42,6 +42,7 @@ class NodeSamplerTest : public testing::Test {
                                         .book = book_,
                                         .ask_kubelet = [this] { return kubelet_answers_; },
                                         .pods = [this] { return pods_; },
+                                        .set_tiers = {},
                                         .host = host_,
                                         .arbiter_dir = {},
                                         .node = "n1",
