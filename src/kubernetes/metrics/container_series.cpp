@@ -108,6 +108,7 @@ std::size_t series_of(const Entry& entry) {
 struct Container {
   std::span<const Entry> entries;
   double gpus = 0;
+  bool is_given = false;  // any of it
   std::size_t series = 0;
 };
 
@@ -115,9 +116,11 @@ Container container_of(std::span<const Entry> entries) {
   Container container{.entries = entries};
   for (const auto& one : entries) {
     container.gpus += one.figures->gpus;
+    container.is_given = container.is_given || one.figures->mechanism != usage::Mechanism::kNone;
     container.series += series_of(one);
   }
-  if (std::isfinite(container.gpus)) ++container.series;
+  container.is_given = container.is_given && std::isfinite(container.gpus);
+  if (container.is_given) ++container.series;
   return container;
 }
 
@@ -173,7 +176,7 @@ void write_all(Exposition& out, const std::vector<Container>& containers) {
   out.family({"container_gpu_allocation", Type::kGauge,
               "Physical GPUs that the container was given, in parts where it shares them."});
   for (const auto& container : containers) {
-    out.line(container.entries.front().container, container.gpus);
+    if (container.is_given) out.line(container.entries.front().container, container.gpus);
   }
 }
 

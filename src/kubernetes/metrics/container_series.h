@@ -10,7 +10,7 @@
 //
 // container_gpu_allocation has namespace, pod, container and node, and one line for each container,
 // with the sum over its devices: OpenCost takes the mean of all lines of a container, so two lines
-// of 1 would be 1 GPU and not 2.
+// of 1 would be 1 GPU and not 2. One that was given nothing (mechanism "none") has none.
 
 #include <cstddef>
 

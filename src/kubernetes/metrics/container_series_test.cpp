@@ -58,6 +58,16 @@ TEST(ContainerSeries, AllThatIsKnown) {
   EXPECT_EQ(page.size(), kSeries);
 }
 
+TEST(ContainerSeries, WhatNobodyGaveIsNoAllocation) {
+  auto one = test::sharing_container(0, 1, 0);
+  one.mechanism = usage::Mechanism::kNone;
+  one.resource.clear();
+  const auto page = write({one}).page;
+  EXPECT_EQ(page.named("tranche_container_memory_used_bytes").at(0).labels.at("mechanism"), "none");
+  EXPECT_EQ(page.value("container_gpu_allocation", {}), "0 series");
+  EXPECT_EQ(page.size(), kSeries - 1);
+}
+
 TEST(ContainerSeries, ATierIsALabel) {
   auto one = test::sharing_container(0, 1, 0.25);
   EXPECT_FALSE(

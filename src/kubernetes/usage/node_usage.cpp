@@ -14,6 +14,7 @@ constexpr std::array kMechanisms{
     std::pair{Mechanism::kTimeSlicing, std::string_view("time-slicing")},
     std::pair{Mechanism::kMps, std::string_view("mps")},
     std::pair{Mechanism::kShare, std::string_view("share")},
+    std::pair{Mechanism::kNone, std::string_view("none")},
 };
 constexpr std::array kOwners{
     std::pair{ProcessOwner::kContainer, std::string_view("container")},

@@ -15,8 +15,15 @@
 namespace tranche::usage {
 
 // How a container shares its device.
-enum class Mechanism { kExclusive, kMig, kTimeSlicing, kMps, kShare };
-// "exclusive", "mig", "time-slicing", "mps", "share".
+enum class Mechanism {
+  kExclusive,
+  kMig,
+  kTimeSlicing,
+  kMps,
+  kShare,
+  kNone,  // it uses a device that nobody gave it
+};
+// "exclusive", "mig", "time-slicing", "mps", "share", "none".
 std::string_view to_string(Mechanism mechanism);
 // False: none of these.
 bool parse_word(std::string_view word, std::optional<Mechanism>& mechanism);
@@ -26,7 +33,7 @@ struct ContainerFigures {
   std::string ns;
   std::string pod;
   std::string container;
-  std::string resource;  // "nvidia.com/gpu"
+  std::string resource;  // "nvidia.com/gpu"; empty with kNone
   Mechanism mechanism = Mechanism::kExclusive;
   std::string tier{};       // of the GPUTier that serves it; empty: none
   std::string gpu;          // UUID
@@ -37,7 +44,8 @@ struct ContainerFigures {
   bool attributed = false;
   std::optional<std::uint32_t> processes{};
   std::optional<std::uint64_t> memory_used{};
-  std::optional<std::uint64_t> memory_peak{};   // largest memory_used since the agent started
+  std::optional<std::uint64_t> memory_peak{};  // largest memory_used since the agent started
+  // Of a claim that several containers share: theirs together, as is `compute_promised`.
   std::optional<std::uint64_t> memory_limit{};  // nullopt: unlimited
   std::optional<double> compute_promised{};     // part of the device's time
   // GPU time charged by the arbiter, and estimated from the driver's samples; never both.

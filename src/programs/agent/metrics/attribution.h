@@ -3,7 +3,10 @@
 // processes with their owners, and the arbiter's count. Pure.
 //
 // What a container uses is known if its processes are told apart: by their control groups, or by
-// the arbiter. Otherwise it is unknown, never 0. A container without processes uses 0.
+// the arbiter. Otherwise it is unknown, never 0. A container without processes uses 0. Containers
+// that share a claim have equal parts of what it gives, and all of its limit, which is theirs
+// together; the arbiter does not tell them apart. A container that uses a device without a grant
+// has mechanism "none", no resource, and no part.
 
 #include <chrono>
 #include <map>
@@ -12,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/metrics/attributed_container.h"
 #include "agent/metrics/process_owners.h"
 #include "cluster/pod.h"
 #include "gpu/machine.h"
@@ -39,15 +43,11 @@ struct AttributionSources {
   const std::map<std::string, std::vector<OwnedProcess>>& processes;
   // By GPU. Missing: not read.
   const std::map<std::string, gpu::MemoryFigures>& memory;
+  // `held` is as it is now, so whoever is not in it was given nothing.
+  bool is_held_known = true;
   const limit::ArbiterStatus* arbiter = nullptr;  // null: it does not run
   // From the reading of processes before to this one; 0: this is the first.
   std::chrono::nanoseconds since_last{0};
-};
-
-// A container's figures, and what only the next reading needs.
-struct AttributedContainer {
-  usage::ContainerFigures figures;   // without peak and estimate
-  std::chrono::nanoseconds busy{0};  // of its processes since the last reading, by samples
 };
 
 struct Attribution {

@@ -95,6 +95,7 @@ class AttributionTest : public testing::Test {
                              .pods = pods_,
                              .processes = processes_,
                              .memory = memory_,
+                             .is_held_known = is_held_known_,
                              .arbiter = arbiter_ ? &*arbiter_ : nullptr});
   }
   usage::ContainerFigures only_one() {
@@ -115,6 +116,7 @@ class AttributionTest : public testing::Test {
   std::vector<cluster::Pod> pods_;
   std::map<std::string, std::vector<OwnedProcess>> processes_;
   std::map<std::string, gpu::MemoryFigures> memory_;
+  bool is_held_known_ = true;
   std::optional<limit::ArbiterStatus> arbiter_;
 };
 
@@ -222,17 +224,124 @@ TEST_F(AttributionTest, MemoryThatTheDriverDoesNotTellIsUnknown) {
   EXPECT_EQ(one.memory_used, std::nullopt);
 }
 
-TEST_F(AttributionTest, ProcessesOfTheHostAndOfPodsWithoutAGrantAreNobodysFigures) {
-  pods_ = {pod('a'), pod('x')};
+TEST_F(AttributionTest, ProcessesOfTheHostAreNobodysFigures) {
+  pods_ = {pod('a')};
   held_ = {holds('a', 0)};
   processes_[gpu_] = {process(10, 300, owner('a')), process(20, 50, kHost),
-                      process(30, 70, owner('x')), process(40, 999, {.kind = Owner::Kind::kEnded})};
-  use(420);
+                      process(40, 999, {.kind = Owner::Kind::kEnded})};
+  use(350);
   const auto made = attribute();
   EXPECT_EQ(made.containers[0].figures.memory_used, 300 * kMib);
   EXPECT_EQ(made.memory[0].host_processes, 50 * kMib);
-  EXPECT_EQ(made.memory[0].unknown, 70 * kMib);
+  EXPECT_EQ(made.memory[0].unknown, 0U);
   EXPECT_EQ(made.memory[0].excess, 0U);
+  EXPECT_EQ(sum(made.memory[0]), made.memory[0].total);
+}
+
+TEST_F(AttributionTest, WhoUsesAGpuWithoutAGrantIsNamed) {
+  pods_ = {pod('a', {"train", "side"}), pod('x')};
+  held_ = {holds('a', 0, "train")};
+  processes_[gpu_] = {process(10, 300, owner('a', 0)), process(11, 20, owner('a', 1)),
+                      process(30, 70, owner('x')), process(31, 5, owner('x')),
+                      process(40, 9, owner('y'))};
+  use(404);
+  const auto made = attribute();
+  ASSERT_EQ(made.containers.size(), 3U);
+  EXPECT_EQ(made.containers[0].figures.container, "side");
+  EXPECT_EQ(made.containers[0].figures.memory_used, 20 * kMib);
+  EXPECT_EQ(made.containers[1].figures.memory_used, 300 * kMib);
+  const auto& stranger = made.containers[2].figures;
+  EXPECT_EQ(stranger.pod, "x");
+  EXPECT_EQ(stranger.mechanism, Mechanism::kNone);
+  EXPECT_EQ(stranger.resource, "");
+  EXPECT_EQ(stranger.memory_used, 75 * kMib);
+  EXPECT_EQ(stranger.processes, 2U);
+  EXPECT_EQ(stranger.gpus, 0);
+  EXPECT_EQ(made.memory[0].containers, 395 * kMib);
+  EXPECT_EQ(made.memory[0].unknown, 9 * kMib) << "of a Pod that is not known";
+  EXPECT_EQ(sum(made.memory[0]), made.memory[0].total);
+}
+
+TEST_F(AttributionTest, NobodyIsWithoutAGrantWhileGrantsAreNotKnown) {
+  pods_ = {pod('x')};
+  is_held_known_ = false;
+  processes_[gpu_] = {process(30, 70, owner('x'))};
+  use(70);
+  auto made = attribute();
+  EXPECT_TRUE(made.containers.empty());
+  EXPECT_EQ(made.memory[0].unknown, 70 * kMib);
+  is_held_known_ = true;
+  pods_[0].container_ids.clear();
+  EXPECT_TRUE(attribute().containers.empty()) << "nor while the container is not";
+  pods_ = {pod('x')};
+  pods_[0].deleting = true;
+  EXPECT_TRUE(attribute().containers.empty()) << "nor while it ends";
+}
+
+TEST_F(AttributionTest, AsManyWithoutAGrantAreNamedAsThereIsRoomFor) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) names.push_back("c" + std::to_string(i));
+  pods_ = {pod('x', names)};
+  for (int i = 0; i < 100; ++i) processes_[gpu_].push_back(process(10 + i, 1, owner('x', i)));
+  use(100);
+  const auto made = attribute();
+  EXPECT_EQ(made.containers.size(), 64U);
+  EXPECT_EQ(made.memory[0].containers, 64 * kMib);
+  EXPECT_EQ(made.memory[0].unknown, 36 * kMib);
+}
+
+// The arbiter's host process ids found it, and the agent has none.
+TEST_F(AttributionTest, OneWithoutAGrantThatTheArbiterFoundIsThere) {
+  pods_ = {pod('x')};
+  auto used = holds('x', 0);
+  used.wire = holdings::Wire::kNone;
+  used.use = holdings::Use::kShared;
+  used.resource = {};
+  held_ = {used};
+  const auto one = only_one();
+  EXPECT_EQ(one.mechanism, Mechanism::kNone);
+  EXPECT_EQ(one.gpus, 0);
+  EXPECT_FALSE(one.attributed);
+}
+
+TEST_F(AttributionTest, ContainersThatShareAClaimAreToldApartByTheirProcesses) {
+  pods_ = {pod('a', {"train", "serve"}), pod('b')};
+  for (const auto& [name, container] :
+       {std::pair('a', "train"), std::pair('a', "serve"), std::pair('b', "c")}) {
+    auto share = holds(name, 0, container);
+    share.wire = holdings::Wire::kClaim;
+    share.claim = "half";
+    share.id = "gpu-0/1";
+    share.tenant = "t";
+    share.part = DeviceLimits{.uuid = gpu_, .memory = Bytes::from_mib(7680), .permille = 500};
+    held_.push_back(share);
+  }
+  arbiter_ = {.tenants = {tenant("t", 500, 0)}};
+  processes_[gpu_] = {process(10, 300, owner('a', 0)), process(11, 200, owner('a', 1))};
+  use(500);
+  auto made = attribute();
+  ASSERT_EQ(made.containers.size(), 3U);
+  double gpus = 0;
+  for (const auto& one : made.containers) {
+    EXPECT_EQ(one.figures.compute, std::nullopt) << "the arbiter counts them together";
+    EXPECT_EQ(one.figures.launches, std::nullopt);
+    EXPECT_EQ(one.figures.allocation_failures, std::nullopt);
+    EXPECT_EQ(one.figures.memory_limit, Bytes::from_mib(7680).value);
+    gpus += one.figures.gpus;
+  }
+  EXPECT_NEAR(gpus, 0.5, 1e-6) << "what was given counts once";
+  EXPECT_EQ(made.containers[0].figures.memory_used, 200 * kMib);
+  EXPECT_EQ(made.containers[1].figures.memory_used, 300 * kMib);
+  EXPECT_EQ(made.containers[2].figures.memory_used, 0U);
+  EXPECT_EQ(made.memory[0].containers, 500 * kMib);
+
+  processes_.clear();  // and without the node's process ids
+  made = attribute();
+  for (const auto& one : made.containers) {
+    EXPECT_FALSE(one.figures.attributed);
+    EXPECT_EQ(one.figures.memory_used, std::nullopt);
+  }
+  EXPECT_EQ(made.memory[0].unknown, 500 * kMib);
   EXPECT_EQ(sum(made.memory[0]), made.memory[0].total);
 }
 

@@ -86,7 +86,7 @@ void NodeSampler::sample() {
                                    {"host-processes", owners_.sees_node()},
                                    {"kubelet", kubelet_answers}};
   if (!ports_.arbiter_dir.empty()) checks.push_back({"arbiter", arbiter_runs_});
-  auto made = std::make_shared<const Made>(make(*seen, std::move(checks)));
+  auto made = std::make_shared<const Made>(make(*seen, std::move(checks), kubelet_answers));
   const std::scoped_lock lock(mutex_);
   made_ = std::move(made);
 }
@@ -132,7 +132,8 @@ void NodeSampler::forget_old(TimePoint now) {
   std::erase_if(slow_, is_old);
 }
 
-NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<usage::Check> checks) {
+NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<usage::Check> checks,
+                                    bool kubelet_answers) {
   const auto pods = ports_.pods ? ports_.pods() : nullptr;
   checks.push_back({"pods", pods != nullptr});
   auto held = ports_.book.all();
@@ -164,6 +165,7 @@ NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<usage::Check> 
                  .pods = pods != nullptr ? std::span(*pods) : std::span<const cluster::Pod>(),
                  .processes = processes_,
                  .memory = memory,
+                 .is_held_known = kubelet_answers && pods != nullptr,
                  .arbiter = arbiter_runs_ ? &arbiter_.status() : nullptr,
                  .since_last = since_last_});
   figures.containers = history_.take(std::move(attributed.containers), made.at);

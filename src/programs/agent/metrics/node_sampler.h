@@ -83,7 +83,7 @@ class NodeSampler {
   void read_fast(const gpu::Machine& machine);
   void read_slow(const gpu::Machine& machine);
   bool read_processes(const gpu::Machine& machine);
-  Made make(const Seen& seen, std::vector<usage::Check> checks);
+  Made make(const Seen& seen, std::vector<usage::Check> checks, bool kubelet_answers);
   void forget_old(TimePoint now);
   static void withdraw(metrics::NodeFigures& figures);
 

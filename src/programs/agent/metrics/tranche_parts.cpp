@@ -51,6 +51,7 @@ std::vector<std::string> used_devices(const gpu::Gpu& gpu) {
 }
 
 Mechanism mechanism_of(const Holding& holding, bool is_instance) {
+  if (holding.wire == holdings::Wire::kNone) return Mechanism::kNone;
   switch (holding.use) {
     case holdings::Use::kWhole:
       return is_instance ? Mechanism::kMig : Mechanism::kExclusive;
@@ -65,6 +66,7 @@ Mechanism mechanism_of(const Holding& holding, bool is_instance) {
 }
 
 double gpus_of(const Holding& holding, const DevicePlace& place, const offer::Offer& offer) {
+  if (holding.wire == holdings::Wire::kNone) return 0;
   const bool is_replica = holding.wire == holdings::Wire::kDevicePlugin;
   return part_of_gpu(place) *
          (is_replica ? part_of_replica(holding, offer) : part_of_share(holding, *place.gpu));

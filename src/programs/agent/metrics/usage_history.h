@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "agent/metrics/attribution.h"
+#include "agent/metrics/attributed_container.h"
 #include "agent/metrics/usage_window.h"
 #include "metrics/node_figures.h"
 
