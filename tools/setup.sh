@@ -20,8 +20,8 @@ case "$want" in
   build) ;;
   test)
     packages+=(
-      clang-19 clang-format-19 clang-tidy-19 debootstrap libbenchmark-dev libclang-rt-19-dev libgmock-dev
-      libgtest-dev librapidcheck-dev openssl python3 python3-venv zsh
+      chromium-headless-shell clang-19 clang-format-19 clang-tidy-19 debootstrap libbenchmark-dev libclang-rt-19-dev
+      libgmock-dev libgtest-dev librapidcheck-dev openssl python3 python3-venv zsh
     )
     ;;
   arm64)
@@ -51,6 +51,11 @@ no_prometheus=0
 if [ "$want" = test ] && ! has_prometheus >/dev/null; then
   no_prometheus=1
 fi
+
+# Bundles the web page. Where Node.js came in another way it may be there without Debian's packages.
+for program in node npm; do
+  command -v $program >/dev/null || packages+=("${program/%node/nodejs}")
+done
 
 missing=()
 for package in "${packages[@]}"; do
