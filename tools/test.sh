@@ -157,7 +157,7 @@ programs_lane() {
   lane_part rules python3 tools/layers.py
   lane_part unit in_folder build -L unit
   after programs  # some have a real API server
-  lane_part e2e python_tests tests/docs tests/tools tests/e2e tests/sim tests/limits tests/gpu
+  lane_part e2e python_tests tests/docs tests/tools tests/web tests/e2e tests/sim tests/limits tests/gpu
   [ $long = 1 ] || return
   lane_part soak-ledger env TRANCHE_SOAK=1 build/tests/interpose_test
   lane_part soak-limits env TRANCHE_SOAK=1 build/tests/limited_test --gtest_filter='Churn.*'

@@ -1,12 +1,18 @@
 // In which order the map shows nodes.
 
-import { type NodeModel, sum } from "../model";
+import type { NodeModel } from "../model";
 
-const usedPart = (node: NodeModel): number => {
-  const total = sum(node.gpus.map((gpu) => gpu.total));
-  const used = sum(node.gpus.map((gpu) => gpu.used));
-  return total === undefined || used === undefined || total === 0 ? -1 : used / total;
-};
+// Of the GPUs whose memory is known; -1: of none it is.
+function usedPart(node: NodeModel): number {
+  let total = 0;
+  let used = 0;
+  for (const gpu of node.gpus) {
+    if (gpu.total === undefined || gpu.used === undefined) continue;
+    total += gpu.total;
+    used += gpu.used;
+  }
+  return total === 0 ? -1 : used / total;
+}
 
 const REPORTING = { silent: 0, stale: 1, fresh: 2 };
 
