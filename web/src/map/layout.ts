@@ -3,7 +3,7 @@
 import type { GpuModel, NodeModel } from "../model";
 import type { Block } from "./virtual";
 
-export const CELL = { width: 72, wide: 112, widest: 150, picture: 26, height: 46, gap: 4 };
+export const CELL = { width: 72, wide: 112, widest: 150, picture: 26, height: 46, gap: 6 };
 const FEW = 24; // nodes, up to which there is room for wide cells
 const CARD = { padding: 9, head: 26, note: 20, gap: 12 };
 

@@ -14,10 +14,25 @@ export interface Stripe {
 
 const used = (containers: Container[]): Maybe => sum(containers.map((one) => one.memoryUsed));
 
-/** Memory slices of a GPU, from 0 to which instances have their places. */
-export function slicesOf(gpu: GpuModel): number {
-  const last = gpu.gpu.instances.map((one) => (one.start ?? 0) + (one.size ?? 0));
-  return Math.max(/\bA30\b/.test(gpu.gpu.model) ? 4 : 8, ...last);
+const MOST_SLICES = 16; // no GPU has more
+
+interface Place {
+  start: number;
+  size: number;
+}
+
+// undefined: unknown, or none that a GPU can have.
+function placeOf({ start, size }: Instance): Place | undefined {
+  const can =
+    Number.isInteger(start) && Number.isInteger(size) && start! >= 0 && size! > 0 &&
+    start! + size! <= MOST_SLICES;
+  return can ? { start: start!, size: size! } : undefined;
+}
+
+// Memory slices of a GPU, in which instances have their places.
+function slicesOf(gpu: GpuModel): number {
+  const ends = gpu.gpu.instances.map(placeOf).map((place) => (place ? place.start + place.size : 0));
+  return Math.max(/\bA30\b/.test(gpu.gpu.model) ? 4 : 8, ...ends);
 }
 
 function instanceStripes(gpu: GpuModel, one: Instance, x: number, width: number): Stripe[] {
@@ -37,12 +52,13 @@ function migStripes(gpu: GpuModel): Stripe[] {
   const taken = new Array<boolean>(slices).fill(false);
   const stripes: Stripe[] = [];
   for (const one of gpu.gpu.instances) {
-    if (one.start === undefined || one.size === undefined) continue;
-    taken.fill(true, one.start, one.start + one.size);
-    stripes.push(...instanceStripes(gpu, one, one.start / slices, one.size / slices));
+    const place = placeOf(one);
+    if (!place) continue;
+    taken.fill(true, place.start, place.start + place.size);
+    stripes.push(...instanceStripes(gpu, one, place.start / slices, place.size / slices));
   }
   // Instances whose places nobody has told: side by side in what is left.
-  const placeless = gpu.gpu.instances.filter((one) => one.start === undefined || !one.size);
+  const placeless = gpu.gpu.instances.filter((one) => !placeOf(one));
   const free = taken.flatMap((is, slice) => (is ? [] : [slice]));
   placeless.forEach((one, index) => {
     const from = Math.floor((index * free.length) / placeless.length);

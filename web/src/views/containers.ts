@@ -2,7 +2,7 @@
 
 import { bar } from "../bar";
 import { type Child, h } from "../dom";
-import type { Container, Maybe } from "../fleet";
+import type { Container, Maybe, Node } from "../fleet";
 import { bytes, figure, percent } from "../format";
 
 /** "0.25 of the GPU", "1 GPU" */
@@ -14,8 +14,9 @@ export function part(one: Container): Child {
        one.migProfile !== "" && ` (${device})`];
 }
 
-export const limit = (one: Container): Child =>
-  one.memoryLimit === undefined
+/** Of a silent node nobody says whether there is a limit. */
+export const limit = (node: Node, one: Container): Child =>
+  one.memoryLimit === undefined && node.reporting !== "silent"
     ? h("span", { "data-field": "memoryLimit", "data-value": "unlimited" }, "no limit")
     : figure("memoryLimit", one.memoryLimit, bytes);
 

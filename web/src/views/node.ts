@@ -2,7 +2,7 @@
 
 import { type Part, bar } from "../bar";
 import { type Child, h, replace } from "../dom";
-import type { Container, Instance, Memory } from "../fleet";
+import type { Container, Instance, Memory, Node } from "../fleet";
 import { bytes, duration, figure, percent } from "../format";
 import { CELL } from "../map/layout";
 import { picture } from "../map/picture";
@@ -15,13 +15,13 @@ import { checkWords } from "../words";
 import { limit, part, share } from "./containers";
 import { who } from "./waiting";
 
-const CONTAINERS: Column<Container>[] = [
+const containerColumns = (node: Node): Column<Container>[] => [
   { head: "Pod", cell: who },
   { head: "Container", cell: (one) => one.container || "–" },
   { head: "How", cell: (one) => mechanism(one.mechanism) },
   { head: "Got", cell: part },
   { head: "Memory", number: true, cell: (one) => figure("memoryUsed", one.memoryUsed, bytes) },
-  { head: "Limit", number: true, cell: limit },
+  { head: "Limit", number: true, cell: (one) => limit(node, one) },
   { head: "Peak", number: true, cell: (one) => figure("memoryPeak", one.memoryPeak, bytes) },
   { head: "GPU time", number: true, cell: share },
   { head: "Promised", number: true, cell: (one) => figure("computePromised", one.computePromised, percent) },
@@ -117,12 +117,12 @@ function gpuPanel(gpu: GpuModel, chosen: boolean): HTMLElement {
           ["busy", one.mig ? h("span", {}, "not told of a MIG GPU") : figure("utilization", one.utilization, percent)],
           ["temperature", figure("temperatureC", one.temperatureC, (n) => `${Math.round(n)} °C`)],
           ["power", figure("powerW", one.powerW, (n) => `${Math.round(n)} W`)],
-          ["last XID", one.lastXid === undefined ? "none since the agent started" : figure("lastXid", one.lastXid, String)],
+          ["last XID", one.lastXid === undefined && gpu.node.reporting !== "silent" ? "none since the agent started" : figure("lastXid", one.lastXid, String)],
         ] as [string, Child][]
       ).map(([name, what]) => h("div", {}, h("dt", {}, name), h("dd", {}, what))),
     ),
     gpu.containers.length > 0
-      ? table(`Containers on GPU ${one.index}`, CONTAINERS, gpu.containers, (c) => ({
+      ? table(`Containers on GPU ${one.index}`, containerColumns(gpu.node), gpu.containers, (c) => ({
           "data-row": `${podName(c)}/${c.container}`,
         }))
       : h("p", { class: "none" }, "No container has it."),
@@ -195,7 +195,7 @@ function strays({ node, gpus }: NodeModel): Child {
   const others = node.containers.filter((one) => !known.has(one.gpu));
   return (
     others.length > 0 &&
-    table("Containers on GPUs that are not listed", CONTAINERS, others, (c) => ({
+    table("Containers on GPUs that are not listed", containerColumns(node), others, (c) => ({
       "data-row": `${podName(c)}/${c.container}`,
     }))
   );

@@ -101,7 +101,7 @@ export class PodView implements View {
       memoryBar(one, device),
       facts(
         ["Used", figure("memoryUsed", one.memoryUsed, bytes)],
-        ["Limit", limit(one)],
+        ["Limit", limit(node, one)],
         ["Peak", figure("memoryPeak", one.memoryPeak, bytes)],
         ["Refused allocations", figure("allocationFailures", one.allocationFailures)],
       ),

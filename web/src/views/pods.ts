@@ -48,11 +48,14 @@ const COLUMNS: Column<Row>[] = [
     },
   },
   { head: "Memory", number: true, cell: ({ one }) => figure("memoryUsed", one.memoryUsed, bytes) },
-  { head: "Limit", number: true, cell: ({ one }) => limit(one) },
+  { head: "Limit", number: true, cell: ({ node, one }) => limit(node, one) },
   {
     head: "Of its limit",
     number: true,
-    cell: ({ one }) => (one.memoryLimit === undefined ? "–" : figure("ofLimit", part(one.memoryUsed, one.memoryLimit), percent)),
+    cell: ({ one }) =>
+      one.memoryLimit === undefined
+        ? "–"
+        : figure("ofLimit", part(one.memoryUsed, one.memoryLimit), percent),
   },
   { head: "GPU time", number: true, cell: ({ one }) => share(one) },
   { head: "Promised", number: true, cell: ({ one }) => figure("computePromised", one.computePromised, percent) },
