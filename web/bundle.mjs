@@ -68,11 +68,7 @@ report = replaced(
 );
 report = replaced(report, `<link rel="stylesheet" href="app.css">`, `<style>${style}</style>`);
 // src/programs/web/report.cpp puts the fleet where @FLEET@ stands.
-report = replaced(
-  report,
-  `<script src="app.js" defer></script>`,
-  "",
-);
+report = replaced(report, `<script src="app.js" defer></script>`, "");
 report = replaced(
   report,
   `</body>`,

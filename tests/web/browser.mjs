@@ -27,14 +27,20 @@ export async function serve(folder) {
     if (path === "/v1/fleet") {
       site.asked.push(request);
       const { status = 200, body = "", headers = {} } = site.answer(request);
-      response.writeHead(status, { "Content-Type": "application/json", "Cache-Control": "no-store", ...headers });
+      response.writeHead(status, {
+        "Content-Type": "application/json",
+        "Cache-Control": "no-store",
+        ...headers,
+      });
       return response.end(body);
     }
     const file = FILES[path];
     if (!file) return response.writeHead(404).end();
     response.writeHead(200, {
-      "Content-Type": file[1], "Content-Security-Policy": POLICY,
-      "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+      "Content-Type": file[1],
+      "Content-Security-Policy": POLICY,
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
     });
     response.end(readFileSync(join(folder, file[0])));
   });
@@ -60,11 +66,13 @@ export async function open(browser, options = {}) {
   page.setDefaultTimeout(60_000);
   page.wrong = [];
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) page.wrong.push(`${message.type()}: ${message.text()}`);
+    if (["error", "warning"].includes(message.type()))
+      page.wrong.push(`${message.type()}: ${message.text()}`);
   });
   page.on("pageerror", (error) => page.wrong.push(String(error)));
   page.on("request", (request) => {
-    if (!/^(http:\/\/127\.0\.0\.1:|file:|data:)/.test(request.url())) page.wrong.push(`asked ${request.url()}`);
+    if (!/^(http:\/\/127\.0\.0\.1:|file:|data:)/.test(request.url()))
+      page.wrong.push(`asked ${request.url()}`);
   });
   page.on("dialog", (dialog) => {
     page.wrong.push(`dialog: ${dialog.message()}`);

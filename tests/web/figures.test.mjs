@@ -29,11 +29,14 @@ async function show(hash) {
 
 // {field: value as in data-value} of the figures within the first element that fits.
 const figures = (selector) =>
-  page.locator(selector).first().evaluate((element) =>
-    Object.fromEntries(
-      [...element.querySelectorAll("[data-field]")].map((one) => [one.dataset.field, one.dataset.value]),
-    ),
-  );
+  page
+    .locator(selector)
+    .first()
+    .evaluate((element) =>
+      Object.fromEntries(
+        [...element.querySelectorAll("[data-field]")].map((one) => [one.dataset.field, one.dataset.value]),
+      ),
+    );
 
 const told = (value) => (value === undefined ? "unknown" : String(value));
 const attribute = (name, value) => `[${name}="${CSS(value)}"]`;
@@ -43,10 +46,13 @@ const containers = fleet.nodes.flatMap((node) => (node.usage.containers ?? []).m
 test("map: each GPU with the memory that is used, or unknown", async () => {
   await show("#/map");
   const shown = await page.$$eval(".gpu", (cells) =>
-    Object.fromEntries(cells.map((cell) => [cell.dataset.gpu, cell.dataset.used])));
+    Object.fromEntries(cells.map((cell) => [cell.dataset.gpu, cell.dataset.used])),
+  );
   const expected = Object.fromEntries(
-    fleet.nodes.flatMap((node) => node.usage.gpus ?? []).map((gpu) => [
-      gpu.uuid, told(gpu.memory ? gpu.memory.total - gpu.memory.free : gpu.memoryUsed)]));
+    fleet.nodes
+      .flatMap((node) => node.usage.gpus ?? [])
+      .map((gpu) => [gpu.uuid, told(gpu.memory ? gpu.memory.total - gpu.memory.free : gpu.memoryUsed)]),
+  );
   assert.deepEqual(shown, expected);
   assert.ok(Object.values(expected).includes("unknown"));
 });
@@ -56,11 +62,19 @@ test("map: M of N nodes, and what is wrong with which", async () => {
   assert.equal(head.reporting, String(fleet.nodes.filter((node) => node.reporting === "fresh").length));
   assert.equal(head.nodes, String(fleet.nodes.length));
   const notes = await page.$$eval(".card", (cards) =>
-    Object.fromEntries(cards.map((card) => [
-      card.querySelector("a").textContent, card.querySelector(".card-note")?.textContent ?? ""])));
+    Object.fromEntries(
+      cards.map((card) => [
+        card.querySelector("a").textContent,
+        card.querySelector(".card-note")?.textContent ?? "",
+      ]),
+    ),
+  );
   assert.deepEqual(notes, {
-    "gpu-a": "", "gpu-b": "", "gpu-c": "Stale: no answer within 5 s · Closed to new Pods: cordoned",
-    "gpu-d": "Silent: connection refused", "gpu-e": "Fails: host-processes, arbiter",
+    "gpu-a": "",
+    "gpu-b": "",
+    "gpu-c": "Stale: no answer within 5 s · Closed to new Pods: cordoned",
+    "gpu-d": "Silent: connection refused",
+    "gpu-e": "Fails: host-processes, arbiter",
     empty: "Silent: its agent never answered",
   });
 });
@@ -71,7 +85,12 @@ test("map: MIG instances stand in their places", async () => {
     return all.map((one) => [one.classList[1], Math.round((one.x.baseVal.value / width) * 8)]);
   });
   assert.deepEqual(stripes, [
-    ["place", 0], ["mig", 0], ["place", 4], ["free-place", 5], ["free-place", 6], ["free-place", 7],
+    ["place", 0],
+    ["mig", 0],
+    ["place", 4],
+    ["free-place", 5],
+    ["free-place", 6],
+    ["free-place", 7],
   ]);
 });
 
@@ -84,7 +103,9 @@ test("free: counts by mechanism and by namespace", async () => {
     }
   }
   for (const one of fleet.namespaces) {
-    const row = await figures(attribute("data-row", `${one.namespace ?? ""} ${one.resource} ${one.tier ?? ""}`));
+    const row = await figures(
+      attribute("data-row", `${one.namespace ?? ""} ${one.resource} ${one.tier ?? ""}`),
+    );
     assert.equal(row.allocated, String(one.allocated ?? 0));
     assert.equal(row.pending, String(one.pending ?? 0));
   }
@@ -93,14 +114,30 @@ test("free: counts by mechanism and by namespace", async () => {
 test("waiting: the oldest first, with cause and message", async () => {
   await show("#/waiting");
   const rows = await page.$$eval("tbody tr", (all) =>
-    all.map((row) => [row.dataset.row, row.querySelector("[data-cause]").dataset.cause,
-      row.querySelector(".message").textContent, Date.parse(row.querySelector("time").dateTime)]));
-  assert.deepEqual(rows, fleet.waiting.map((one) => [
-    one.pod ? `${one.namespace}/${one.pod}` : "others", one.cause, one.message ?? "–", Date.parse(one.since)]));
+    all.map((row) => [
+      row.dataset.row,
+      row.querySelector("[data-cause]").dataset.cause,
+      row.querySelector(".message").textContent,
+      Date.parse(row.querySelector("time").dateTime),
+    ]),
+  );
+  assert.deepEqual(
+    rows,
+    fleet.waiting.map((one) => [
+      one.pod ? `${one.namespace}/${one.pod}` : "others",
+      one.cause,
+      one.message ?? "–",
+      Date.parse(one.since),
+    ]),
+  );
   const words = await page.$$eval("[data-cause]", (all) => all.map((one) => one.textContent));
-  assert.ok(words.every((text) => /^[A-Z].* /.test(text)), "each cause in words");
+  assert.ok(
+    words.every((text) => /^[A-Z].* /.test(text)),
+    "each cause in words",
+  );
   const counts = await page.$$eval("[data-cause-count] [data-value]", (all) =>
-    all.reduce((sum, one) => sum + Number(one.dataset.value), 0));
+    all.reduce((sum, one) => sum + Number(one.dataset.value), 0),
+  );
   assert.equal(counts, fleet.waiting.length);
 });
 
@@ -114,12 +151,20 @@ function sameAs({ node, one }, shown, fields) {
 
 test("pods: each container, the closest to its limit first", async () => {
   await show("#/pods");
-  const limited = (one) => (one.memoryLimit && one.memoryUsed !== undefined ? one.memoryUsed / one.memoryLimit : -1);
+  const limited = (one) =>
+    one.memoryLimit && one.memoryUsed !== undefined ? one.memoryUsed / one.memoryLimit : -1;
   const order = await page.$$eval("tbody tr", (all) => all.map((row) => row.dataset.row));
   const expected = [...containers].sort((a, b) => limited(b.one) - limited(a.one));
-  assert.deepEqual(order, expected.map(({ one }) => `${one.pod ? `${one.namespace}/${one.pod}` : "others"}/${one.container ?? ""}`));
+  assert.deepEqual(
+    order,
+    expected.map(({ one }) => `${one.pod ? `${one.namespace}/${one.pod}` : "others"}/${one.container ?? ""}`),
+  );
   for (const [index, row] of expected.entries()) {
-    sameAs(row, await figures(`tbody tr:nth-child(${index + 1})`), FIELDS.filter((field) => field !== "memoryPeak"));
+    sameAs(
+      row,
+      await figures(`tbody tr:nth-child(${index + 1})`),
+      FIELDS.filter((field) => field !== "memoryPeak"),
+    );
   }
 });
 
@@ -148,9 +193,16 @@ test("node: the account of each GPU's memory, and what its agent cannot see", as
   for (const node of fleet.nodes) {
     await show(`#/node/${node.name}`);
     for (const gpu of node.usage.gpus ?? []) {
-      const shown = await page.locator(attribute("data-gpu", gpu.uuid)).evaluate((panel) =>
-        Object.fromEntries([...panel.querySelectorAll("dl [data-field], .note [data-field]")].map((one) =>
-          [one.dataset.field, one.dataset.value])));
+      const shown = await page
+        .locator(attribute("data-gpu", gpu.uuid))
+        .evaluate((panel) =>
+          Object.fromEntries(
+            [...panel.querySelectorAll("dl [data-field], .note [data-field]")].map((one) => [
+              one.dataset.field,
+              one.dataset.value,
+            ]),
+          ),
+        );
       if (!gpu.memory) {
         assert.equal(shown.memoryUsed, told(gpu.memoryUsed));
         assert.equal(shown.free, undefined);
@@ -178,7 +230,10 @@ test("a report says the same, asks nothing, and saves nothing but the fleet", as
     assert.equal(await report.locator("main").innerHTML(), await page.locator("main").innerHTML(), hash);
   }
   assert.match(await report.textContent("header"), /saved 2026-05-04 10:20 UTC/);
-  assert.ok(asked.every((url) => url.startsWith("file:") || url.startsWith("data:")), asked.join());
+  assert.ok(
+    asked.every((url) => url.startsWith("file:") || url.startsWith("data:")),
+    asked.join(),
+  );
   assert.deepEqual(report.wrong, []);
 });
 

@@ -1,6 +1,6 @@
 """Fleets for tests of the page: `small()` has every case that the page tells apart, `big()` is large.
 
-    python3 tests/web/fleets.py small|big     prints one
+    python3 tests/web/fleets.py small|big|picture     prints one
 """
 
 import json
@@ -176,5 +176,43 @@ def big(nodes=1000, gpus=8, per_gpu=3):
     return {"version": "fleet/v1", "cluster": "large", "takenAt": TAKEN, "nodes": made}
 
 
+def picture():
+    """A cluster as people have them, for docs/web.md."""
+    chance = random.Random(11)
+    total = 81559 * MIB
+
+    def shared(uuid, mechanism, names, size):
+        pods = [container(name, uuid, mechanism, ns=ns, memoryUsed=chance.randrange(size // 4, size) * MIB,
+                          memoryLimit=size * MIB, gpus=1 / len(names)) for ns, name in names]
+        memory = account(uuid, total, containers=sum(one["memoryUsed"] for one in pods), reserved=400 * MIB)
+        return pods, memory
+
+    def machine(name, kinds, **more):
+        cards, pods = [], []
+        for index, (mechanism, names, size) in enumerate(kinds):
+            uuid = f"GPU-{name}-{index}"
+            here, memory = shared(uuid, mechanism, names, size)
+            cards.append(gpu(index, uuid, "NVIDIA H100 80GB HBM3", total, memory=memory, utilization=0.5))
+            pods += here
+        return node(name, cards, pods, **more)
+
+    team = [("vision", f"train-{i}") for i in range(4)]
+    serve = [("serving", f"chat-{i}") for i in range(6)]
+    books = [("research", f"notebook-{i}") for i in range(3)]
+    nodes = [
+        machine("gpu-01", [("exclusive", team[:1], 78000), ("time-slicing", books, 26000),
+                           ("mps", serve, 13000), ("exclusive", team[1:2], 78000)]),
+        machine("gpu-02", [("share", team[2:], 40000), ("mps", serve[:3], 26000), ("exclusive", [], 1),
+                           ("time-slicing", books[:2], 39000)], closed="cordoned"),
+        mig(),
+        machine("gpu-04", [("time-slicing", books, 26000)] * 4, reporting="stale", why="no answer for 12 s"),
+    ]
+    nodes[2]["name"] = "gpu-03"
+    return {
+        "version": "fleet/v1", "cluster": "prod", "takenAt": TAKEN, "nodes": nodes,
+        "waiting": waiting()[:3],
+    }
+
+
 if __name__ == "__main__":
-    json.dump({"small": small, "big": big}[sys.argv[1]](), sys.stdout)
+    json.dump({"small": small, "big": big, "picture": picture}[sys.argv[1]](), sys.stdout)

@@ -17,7 +17,10 @@ before(async () => {
   const names = ["fleet", "format", "history", "model", "router", "map/filter", "map/layout", "map/picture"];
   await esbuild.build({
     stdin: { contents: names.map((name) => `export * from "./${name}";`).join("\n"), resolveDir: sources },
-    bundle: true, format: "esm", outfile: join(folder, "parts.mjs"), logLevel: "warning",
+    bundle: true,
+    format: "esm",
+    outfile: join(folder, "parts.mjs"),
+    logLevel: "warning",
   });
   page = await import(pathToFileURL(join(folder, "parts.mjs")));
 });
@@ -26,10 +29,13 @@ after(() => rmSync(folder, { recursive: true }));
 const MIB = 2 ** 20;
 
 function model(node) {
-  return page.makeModel(page.readFleet({
-    version: "fleet/v1", takenAt: "2026-05-04T10:20:30Z",
-    nodes: [{ name: "n", reporting: "fresh", usage: { takenAt: "2026-05-04T10:20:30Z", ...node } }],
-  }));
+  return page.makeModel(
+    page.readFleet({
+      version: "fleet/v1",
+      takenAt: "2026-05-04T10:20:30Z",
+      nodes: [{ name: "n", reporting: "fresh", usage: { takenAt: "2026-05-04T10:20:30Z", ...node } }],
+    }),
+  );
 }
 
 const stripes = (gpu, containers = []) =>
@@ -37,12 +43,22 @@ const stripes = (gpu, containers = []) =>
 
 test("figures as words", () => {
   const cases = [
-    [page.bytes(0), "0 MiB"], [page.bytes(1), "< 1 MiB"], [page.bytes(1023 * MIB), "1023 MiB"],
-    [page.bytes(7.25 * 1024 * MIB), "7.3 GiB"], [page.bytes(80 * 1024 * MIB), "80 GiB"],
-    [page.bytes(141.2 * 1024 * MIB), "141 GiB"], [page.percent(0), "0 %"], [page.percent(0.0001), "< 0.1 %"],
-    [page.percent(0.314), "31 %"], [page.percent(0.004), "0.4 %"], [page.percent(1), "100 %"],
-    [page.duration(-3), "0 s"], [page.duration(119), "119 s"], [page.duration(600), "10 min"],
-    [page.duration(3 * 3600 + 300), "3 h 5 min"], [page.duration(52 * 3600), "2 d 4 h"],
+    [page.bytes(0), "0 MiB"],
+    [page.bytes(1), "< 1 MiB"],
+    [page.bytes(1023 * MIB), "1023 MiB"],
+    [page.bytes(7.25 * 1024 * MIB), "7.3 GiB"],
+    [page.bytes(80 * 1024 * MIB), "80 GiB"],
+    [page.bytes(141.2 * 1024 * MIB), "141 GiB"],
+    [page.percent(0), "0 %"],
+    [page.percent(0.0001), "< 0.1 %"],
+    [page.percent(0.314), "31 %"],
+    [page.percent(0.004), "0.4 %"],
+    [page.percent(1), "100 %"],
+    [page.duration(-3), "0 s"],
+    [page.duration(119), "119 s"],
+    [page.duration(600), "10 min"],
+    [page.duration(3 * 3600 + 300), "3 h 5 min"],
+    [page.duration(52 * 3600), "2 d 4 h"],
   ];
   for (const [shown, expected] of cases) assert.equal(shown, expected);
 });
@@ -57,11 +73,29 @@ test("addresses of names with any letters lead back to them", () => {
 });
 
 test("memory of a GPU from left to right", () => {
-  const memory = { total: 100, free: 30, reserved: 10, containers: 40, hostProcesses: 5, unknown: 7, unattributed: 8 };
+  const memory = {
+    total: 100,
+    free: 30,
+    reserved: 10,
+    containers: 40,
+    hostProcesses: 5,
+    unknown: 7,
+    unattributed: 8,
+  };
   const pods = ["a", "b"].map((pod) => ({ pod, namespace: "n", gpu: "g", mechanism: "mps", memoryUsed: 20 }));
   assert.deepEqual(
-    stripes({ memory }, pods).map(({ kind, x, width }) => [kind, Math.round(x * 100), Math.round(width * 100)]),
-    [["mps", 0, 20], ["mps", 20, 20], ["host", 40, 5], ["unknown", 45, 15], ["reserved", 60, 10]],
+    stripes({ memory }, pods).map(({ kind, x, width }) => [
+      kind,
+      Math.round(x * 100),
+      Math.round(width * 100),
+    ]),
+    [
+      ["mps", 0, 20],
+      ["mps", 20, 20],
+      ["host", 40, 5],
+      ["unknown", 45, 15],
+      ["reserved", 60, 10],
+    ],
   );
 });
 
@@ -79,20 +113,41 @@ test("of unknown memory nothing is drawn as used or free", () => {
 });
 
 test("a MIG GPU with instances whose places lie beyond it", () => {
-  const instances = [{ uuid: "m", profile: "1g", start: 6, size: 4 }, { uuid: "l", profile: "1g", start: 4e9, size: 1 }];
+  const instances = [
+    { uuid: "m", profile: "1g", start: 6, size: 4 },
+    { uuid: "l", profile: "1g", start: 4e9, size: 1 },
+  ];
   for (const { x, width } of stripes({ mig: true, instances })) assert.ok(x + width <= 1.0001);
   assert.ok(stripes({ mig: true, instances }).length < 40);
 });
 
 test("filters", () => {
   const [node] = model({
-    gpus: [{ uuid: "g", model: "NVIDIA H100" }, { uuid: "h", model: "NVIDIA H100" }],
+    gpus: [
+      { uuid: "g", model: "NVIDIA H100" },
+      { uuid: "h", model: "NVIDIA H100" },
+    ],
     containers: [{ namespace: "team", pod: "Train", gpu: "g", mechanism: "time-slicing", tier: "gold" }],
   }).nodes;
-  const fits = (query) => page.fitting(node, page.parseFilter(query))?.map(({ gpu }) => gpu.uuid).join("") ?? "";
+  const fits = (query) =>
+    page
+      .fitting(node, page.parseFilter(query))
+      ?.map(({ gpu }) => gpu.uuid)
+      .join("") ?? "";
   const cases = {
-    "": "gh", n: "gh", h100: "gh", train: "g", "pod:TRAIN ns:team": "g", "pod:team": "", "tier:gold": "g",
-    "mechanism:time": "g", "is:fresh": "gh", "is:stale": "", "node:n model:h100": "gh", "x:y": "", ":": "",
+    "": "gh",
+    n: "gh",
+    h100: "gh",
+    train: "g",
+    "pod:TRAIN ns:team": "g",
+    "pod:team": "",
+    "tier:gold": "g",
+    "mechanism:time": "g",
+    "is:fresh": "gh",
+    "is:stale": "",
+    "node:n model:h100": "gh",
+    "x:y": "",
+    ":": "",
   };
   for (const [query, gpus] of Object.entries(cases)) assert.equal(fits(query), gpus, query);
 });

@@ -6,8 +6,14 @@ import { launch, open, serve } from "./browser.mjs";
 
 const [files, fleet, out] = process.argv.slice(2);
 const VIEWS = {
-  map: "#/map", pods: "#/pods", free: "#/free", waiting: "#/waiting", pod: "#/pod/team-a/train-0",
-  "node-a": "#/node/gpu-a", "node-b": "#/node/gpu-b", "node-e": "#/node/gpu-e",
+  map: "#/map",
+  pods: "#/pods",
+  free: "#/free",
+  waiting: "#/waiting",
+  pod: "#/pod/team-a/train-0",
+  "node-a": "#/node/gpu-a",
+  "node-b": "#/node/gpu-b",
+  "node-e": "#/node/gpu-e",
 };
 
 const site = await serve(files);

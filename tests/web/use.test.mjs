@@ -41,7 +41,10 @@ test("a token is asked for, kept in this tab alone, and forgotten", async (t) =>
   await page.fill("#token", " Bearer good ");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".gpu");
-  assert.equal(await page.evaluate(() => JSON.stringify([localStorage, document.cookie]).includes("good")), false);
+  assert.equal(
+    await page.evaluate(() => JSON.stringify([localStorage, document.cookie]).includes("good")),
+    false,
+  );
   assert.equal(page.url().includes("good"), false);
   await page.reload();
   await page.waitForSelector(".gpu");
@@ -53,6 +56,34 @@ test("a token is asked for, kept in this tab alone, and forgotten", async (t) =>
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate(() => document.querySelector("#token").validity.customError), true);
   assert.deepEqual(ours(page), []);
+});
+
+test("a form that somebody fills in stays when the page is looked at again", async (t) => {
+  site.answer = (request) => (request.headers.authorization ? { status: 403 } : { status: 401 });
+  const page = await opened(t);
+  await page.fill("#token", "half");
+  const asked = site.asked.length;
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  assert.equal(await page.inputValue("#token"), "half");
+  assert.equal(site.asked.length, asked);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('[role="alert"]:has-text("may not see the fleet")');
+});
+
+test("an answer to a token that was forgotten meanwhile is not shown", async (t) => {
+  let held;
+  site.answer = good;
+  const page = await opened(t);
+  await page.fill("#token", "good");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".gpu");
+  await page.route("**/v1/fleet", (route) => (held = route));
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  while (!held) await page.waitForTimeout(20);
+  await page.click("text=Forget the token");
+  await held.fulfill({ body }).catch(() => {}); // the page may have ended the request
+  await page.waitForSelector("#token");
+  assert.equal(await page.locator(".gpu").count(), 0);
 });
 
 test("behind the API server's proxy the token travels in a header of its own", async (t) => {
@@ -72,14 +103,20 @@ test("a controller that fails leaves the last figures, with their time", async (
   await page.goto(site.base);
   await page.waitForSelector(".gpu");
   const troubles = [
-    [{ status: 503 }, /API server/], [{ status: 429, headers: { "Retry-After": "7" } }, /too often/],
-    [{ status: 403 }, /may not/], [{ status: 500 }, /answered 500/], [{ body: body.slice(0, 999) }, /torn/],
-    [{ body: '{"version":"fleet/v2"}' }, /fleet\/v2/], [{ body: "[]" }, /no fleet\/v1/],
+    [{ status: 503 }, /API server/],
+    [{ status: 429, headers: { "Retry-After": "7" } }, /too often/],
+    [{ status: 500 }, /answered 500/],
+    [{ body: body.slice(0, 999) }, /torn/],
+    [{ body: '{"version":"fleet/v2"}' }, /fleet\/v2/],
+    [{ body: "[]" }, /no fleet\/v1/],
   ];
   for (const [answer, words] of troubles) {
     site.answer = () => answer;
     await page.clock.fastForward(8000);
-    await page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".trouble").textContent), words.source);
+    await page.waitForFunction(
+      (source) => new RegExp(source).test(document.querySelector(".trouble").textContent),
+      words.source,
+    );
     assert.match(await page.textContent(".trouble"), /What is shown is from/);
     assert.ok((await page.locator(".gpu").count()) > 0);
   }
@@ -104,7 +141,10 @@ test("fields of a wrong kind count as unknown, and words of a later version are 
     await page.goto(site.base + hash);
     await page.waitForSelector(".view");
   }
-  assert.equal(await page.getAttribute('[data-container="main"] [data-field="memoryUsed"]', "data-value"), "unknown");
+  assert.equal(
+    await page.getAttribute('[data-container="main"] [data-field="memoryUsed"]', "data-value"),
+    "unknown",
+  );
   assert.deepEqual(page.wrong, []);
 });
 
@@ -143,7 +183,12 @@ test("the map by keyboard alone", async (t) => {
   await page.focus("#sort");
   await page.keyboard.press("Tab");
   assert.equal(await at(), "node:gpu-a");
-  const keys = { ArrowRight: "gpu:gpu-a:GPU-t4", ArrowLeft: "node:gpu-a", End: "node:empty", Home: "node:gpu-a" };
+  const keys = {
+    ArrowRight: "gpu:gpu-a:GPU-t4",
+    ArrowLeft: "node:gpu-a",
+    End: "node:empty",
+    Home: "node:gpu-a",
+  };
   for (const [key, place] of Object.entries(keys)) {
     await page.keyboard.press(key);
     assert.equal(await at(), place, key);
@@ -169,7 +214,10 @@ test("the focus stays where it is when new figures come", async (t) => {
   await page.clock.install();
   await page.goto(site.base);
   await page.waitForSelector(".gpu");
-  for (const [hash, key] of [["#/map", "gpu:gpu-a:GPU-t4"], ["#/waiting", "pod:team-a/wait-taint"]]) {
+  for (const [hash, key] of [
+    ["#/map", "gpu:gpu-a:GPU-t4"],
+    ["#/waiting", "pod:team-a/wait-taint"],
+  ]) {
     await page.goto(site.base + hash);
     await page.waitForSelector(`[data-key="${key}"]`);
     await page.focus(`[data-key="${key}"]`);
@@ -189,8 +237,13 @@ test("filter and order, also from the address", async (t) => {
   await page.waitForSelector(".gpu");
   assert.deepEqual(await shown(), ["gpu-c"]);
   for (const [query, nodes] of [
-    ["is:silent", ["gpu-d", "empty"]], ["is:closed", ["gpu-c"]], ["mechanism:mig", ["gpu-b"]], ["a30", ["gpu-d"]],
-    ["ns:team-b", ["gpu-a"]], ["h100 exclusive", ["gpu-b"]], ["nothing-has-it", []],
+    ["is:silent", ["gpu-d", "empty"]],
+    ["is:closed", ["gpu-c"]],
+    ["mechanism:mig", ["gpu-b"]],
+    ["a30", ["gpu-d"]],
+    ["ns:team-b", ["gpu-a"]],
+    ["h100 exclusive", ["gpu-b"]],
+    ["nothing-has-it", []],
   ]) {
     await page.fill("#filter", query);
     assert.deepEqual(await shown(), nodes, query);

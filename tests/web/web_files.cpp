@@ -1,4 +1,5 @@
-// web_files OUT FLEET.json: the page's files into OUT as they are served, and OUT/report.html of the fleet.
+// web_files OUT FLEET.json: the page's files into OUT as they are served, and OUT/report.html of
+// the fleet.
 
 #include <fstream>
 #include <iostream>

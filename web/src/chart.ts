@@ -23,7 +23,12 @@ export class Chart {
     private readonly lines: Line[],
     private readonly how: (value: number) => string,
   ) {
-    this.element = h("figure", { class: "chart" }, h("figcaption", {}, `${title}, while this page is open`), this.place);
+    this.element = h(
+      "figure",
+      { class: "chart" },
+      h("figcaption", {}, `${title}, while this page is open`),
+      this.place,
+    );
   }
 
   /** A value that is unknown leaves a gap. */

@@ -136,8 +136,7 @@ const time = (value: unknown): number => Date.parse(text(value));
 const MECHANISMS: readonly string[] = ["exclusive", "mig", "time-slicing", "mps", "share"];
 const mechanism = (value: unknown): Mechanism =>
   (MECHANISMS.includes(text(value)) ? value : "exclusive") as Mechanism;
-const reporting = (value: unknown): Reporting =>
-  value === "fresh" || value === "stale" ? value : "silent";
+const reporting = (value: unknown): Reporting => (value === "fresh" || value === "stale" ? value : "silent");
 
 const container = (json: Json): Container => ({
   ns: text(json.namespace),

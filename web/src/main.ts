@@ -51,7 +51,10 @@ class Page {
       document.getElementById("head")!,
       saved,
       () => this.view?.refit?.(),
-      () => this.login(""),
+      () => {
+        this.poller?.stop();
+        this.login("");
+      },
     );
     if (!saved) {
       this.poller = new Poller({
@@ -113,7 +116,10 @@ class Page {
     this.model = undefined;
     token.forget();
     this.shell.wantsToken();
-    this.heading("Who are you?", loginForm(message, () => this.poller?.now()));
+    this.heading(
+      "Who are you?",
+      loginForm(message, () => this.poller?.now()),
+    );
     document.getElementById("token")?.focus();
   }
 

@@ -72,9 +72,7 @@ export function findPod(model: Model, ns: string, pod: string): PodModel {
 /** Those of a GPU, each once, in a fixed order. */
 export function mechanismsOf({ gpu, containers }: GpuModel): Mechanism[] {
   const order: Mechanism[] = ["exclusive", "mig", "time-slicing", "mps", "share"];
-  return order.filter(
-    (one) => containers.some((c) => c.mechanism === one) || (one === "mig" && gpu.mig),
-  );
+  return order.filter((one) => containers.some((c) => c.mechanism === one) || (one === "mig" && gpu.mig));
 }
 
 /** The sum, or undefined where one of them is unknown. */

@@ -6,15 +6,29 @@ import type { Model } from "./model";
 import { nextTheme, setTheme, theme } from "./theme";
 import { token } from "./token";
 
-const WAYS: [string, string][] = [["map", "GPUs"], ["pods", "Pods"], ["free", "Free"], ["waiting", "Waiting"]];
+const WAYS: [string, string][] = [
+  ["map", "GPUs"],
+  ["pods", "Pods"],
+  ["free", "Free"],
+  ["waiting", "Waiting"],
+];
 
 export class Shell {
   private readonly nav = h("nav", { "aria-label": "Views" });
   private readonly state = h("div", { class: "state" });
   private readonly age = h("span", { class: "age" });
   private readonly trouble = h("p", { class: "trouble", role: "alert", hidden: true });
-  private readonly themeButton = h("button", { type: "button", class: "plain", click: () => this.switchTheme() });
-  private readonly leave = h("button", { type: "button", class: "plain", hidden: true, click: () => this.forget() }, "\u2716 ", h("span", { class: "words" }, "Forget the token"));
+  private readonly themeButton = h("button", {
+    type: "button",
+    class: "plain",
+    click: () => this.switchTheme(),
+  });
+  private readonly leave = h(
+    "button",
+    { type: "button", class: "plain", hidden: true, click: () => this.forget() },
+    "\u2716 ",
+    h("span", { class: "words" }, "Forget the token"),
+  );
   private model: Model | undefined;
 
   constructor(
@@ -24,7 +38,15 @@ export class Shell {
     private readonly onForget: () => void,
   ) {
     head.append(
-      h("div", { class: "bar-top" }, h("span", { class: "brand" }, "Tranche"), this.nav, h("span", { class: "grow" }), this.leave, this.themeButton),
+      h(
+        "div",
+        { class: "bar-top" },
+        h("span", { class: "brand" }, "Tranche"),
+        this.nav,
+        h("span", { class: "grow" }),
+        this.leave,
+        this.themeButton,
+      ),
       this.state,
       this.trouble,
     );
@@ -38,9 +60,15 @@ export class Shell {
       WAYS.map(([name, words]) =>
         h(
           "a",
-          { href: `#/${name}`, "data-key": `way:${name}`, "aria-current": name === view ? "page" : undefined },
+          {
+            href: `#/${name}`,
+            "data-key": `way:${name}`,
+            "aria-current": name === view ? "page" : undefined,
+          },
           words,
-          name === "waiting" && this.model && this.model.fleet.waiting.length > 0 &&
+          name === "waiting" &&
+            this.model &&
+            this.model.fleet.waiting.length > 0 &&
             h("span", { class: "badge" }, figure("waiting", this.model.fleet.waiting.length)),
         ),
       ),
@@ -90,7 +118,8 @@ export class Shell {
     if (!this.model) return;
     const at = this.model.fleet.takenAt;
     if (Number.isNaN(at)) this.age.textContent = "of an unknown time";
-    else if (this.saved) this.age.textContent = `saved ${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+    else if (this.saved)
+      this.age.textContent = `saved ${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
     else this.age.textContent = `${duration((Date.now() - at) / 1000)} old`;
   }
 
@@ -112,4 +141,3 @@ export class Shell {
 
 export const pageTitle = (view: string, model: Model | undefined): string =>
   [view, model?.fleet.cluster, "Tranche"].filter(Boolean).join(" · ");
-

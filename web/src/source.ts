@@ -5,7 +5,8 @@ import { type Model, makeModel } from "./model";
 import { token } from "./token";
 
 const EVERY = 5_000; // ms
-const LATE = 30_000; // ms, then the controller has not answered
+const LATE = 60_000; // ms, then the controller has not answered
+const LONGEST = 300_000; // ms between two questions, whatever the controller asks for
 
 export interface Listener {
   fleet(model: Model): void;
@@ -33,18 +34,30 @@ function headers(): Record<string, string> {
 }
 
 const TROUBLES: Record<number, string> = {
-  403: "This token may not see the fleet.",
   429: "The controller was asked too often; the page asks again more slowly.",
   503: "The controller cannot check tokens now, as it does not reach the API server.",
 };
 
+const REFUSALS: Record<number, string> = {
+  401: "The controller refused this token. It may have expired.",
+  403: "This token may not see the fleet.",
+};
+
+interface Answer {
+  model?: Model;
+  refused?: string; // no further question before a token is there
+  trouble?: string;
+  pause?: number; // ms
+}
+
 export class Poller {
   private timer: number | undefined;
-  private busy = false;
+  private busy: AbortController | undefined;
+  private stopped = false;
 
   constructor(private readonly listener: Listener) {
     document.addEventListener("visibilitychange", () => {
-      if (!document.hidden) this.now();
+      if (!document.hidden && !this.stopped) this.now();
     });
   }
 
@@ -52,40 +65,55 @@ export class Poller {
   now(): void {
     window.clearTimeout(this.timer);
     if (this.busy) return;
-    this.busy = true;
-    void this.ask().then((pause) => {
-      this.busy = false;
-      if (pause !== undefined && !document.hidden) {
-        this.timer = window.setTimeout(() => this.now(), pause);
-      }
+    this.stopped = false;
+    const busy = new AbortController();
+    this.busy = busy;
+    void ask(busy.signal).then((answer) => {
+      if (this.busy === busy) this.tell(answer);
     });
   }
 
-  // ms until the next question; undefined: not before a token is there.
-  private async ask(): Promise<number | undefined> {
-    const sent = token.get() !== "";
-    try {
-      const answer = await fetch("v1/fleet", {
-        headers: headers(),
-        cache: "no-store",
-        credentials: "same-origin",
-        redirect: "error",
-        signal: AbortSignal.timeout(LATE),
-      });
-      if (answer.status === 401) {
-        token.forget();
-        this.listener.login(sent ? "The controller refused this token. It may have expired." : "");
-        return undefined;
-      }
-      if (!answer.ok) {
-        this.listener.trouble(TROUBLES[answer.status] ?? `The controller answered ${answer.status}.`);
-        return Math.max(EVERY, 1000 * (Number(answer.headers.get("Retry-After")) || 0));
-      }
-      this.listener.fleet(makeModel(readFleet(await answer.json())));
-    } catch (error) {
-      this.listener.trouble(reason(error));
+  /** Until now() is called again. What is asked already is not heard. */
+  stop(): void {
+    this.stopped = true;
+    window.clearTimeout(this.timer);
+    this.busy?.abort();
+    this.busy = undefined;
+  }
+
+  private tell({ model, refused, trouble, pause = EVERY }: Answer): void {
+    this.busy = undefined;
+    if (refused !== undefined) {
+      this.stop();
+      return this.listener.login(refused);
     }
-    return EVERY;
+    if (!document.hidden) this.timer = window.setTimeout(() => this.now(), pause);
+    if (trouble !== undefined) this.listener.trouble(trouble);
+    if (model) this.listener.fleet(model);
+  }
+}
+
+// Never throws.
+async function ask(stop: AbortSignal): Promise<Answer> {
+  const sent = token.get() !== "";
+  try {
+    const answer = await fetch("v1/fleet", {
+      headers: headers(),
+      cache: "no-store",
+      credentials: "same-origin",
+      redirect: "error",
+      signal: AbortSignal.any([stop, AbortSignal.timeout(LATE)]),
+    });
+    const refused = REFUSALS[answer.status];
+    if (refused !== undefined) return { refused: sent ? refused : "" };
+    if (answer.ok) return { model: makeModel(readFleet(await answer.json())) };
+    const wish = 1000 * (Number(answer.headers.get("Retry-After")) || 0);
+    return {
+      trouble: TROUBLES[answer.status] ?? `The controller answered ${answer.status}.`,
+      pause: Math.min(Math.max(EVERY, wish), LONGEST),
+    };
+  } catch (error) {
+    return { trouble: reason(error) };
   }
 }
 

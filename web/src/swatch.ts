@@ -14,7 +14,13 @@ export function swatch(kind: string): SVGSVGElement {
 
 export function mechanism(kind: Mechanism): HTMLElement {
   const { name, letter, means } = MECHANISMS[kind];
-  return h("span", { class: "mechanism", title: means }, swatch(kind), h("b", { "aria-hidden": "true" }, letter), ` ${name}`);
+  return h(
+    "span",
+    { class: "mechanism", title: means },
+    swatch(kind),
+    h("b", { "aria-hidden": "true" }, letter),
+    ` ${name}`,
+  );
 }
 
 export function legend(): HTMLElement {

@@ -24,7 +24,11 @@ export function table<T>(
     h(
       "thead",
       {},
-      h("tr", {}, columns.map((column) => h("th", { scope: "col", class: kind(column) }, column.head))),
+      h(
+        "tr",
+        {},
+        columns.map((column) => h("th", { scope: "col", class: kind(column) }, column.head)),
+      ),
     ),
     h(
       "tbody",

@@ -44,5 +44,4 @@ const CHECKS: Record<string, string> = {
   arbiter: "No arbiter runs: compute time is an estimate, or unknown.",
 };
 
-export const checkWords = (name: string): string =>
-  CHECKS[name] ?? "The agent cannot use this source.";
+export const checkWords = (name: string): string => CHECKS[name] ?? "The agent cannot use this source.";

@@ -1,5 +1,6 @@
 #pragma once
-// The web page as one file that shows a saved fleet: no server, no request, script and style inside.
+// The web page as one file that shows a saved fleet: no server, no request, script and style
+// inside.
 
 #include <string>
 

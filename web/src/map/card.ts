@@ -3,9 +3,7 @@
 import { h } from "../dom";
 import type { Maybe } from "../fleet";
 import { bytes, figure, percent, plural } from "../format";
-import {
-  type GpuModel, type NodeModel, mechanismsOf, podsOf, shortModel, sum,
-} from "../model";
+import { type GpuModel, type NodeModel, mechanismsOf, podsOf, shortModel, sum } from "../model";
 import { gpuLink, nodeLink } from "../router";
 import { MECHANISMS } from "../words";
 import { CELL, noted } from "./layout";
@@ -112,7 +110,12 @@ export function card(node: NodeModel, gpus: GpuModel[], width: number): HTMLElem
         node.node.name || "(no name)",
       ),
       h("span", { class: "card-models" }, models.join(", ")),
-      h("span", { class: "card-count" }, figure("containers", node.containers), h("span", { class: "unit" }, node.containers === 1 ? "container" : "containers")),
+      h(
+        "span",
+        { class: "card-count" },
+        figure("containers", node.containers),
+        h("span", { class: "unit" }, node.containers === 1 ? "container" : "containers"),
+      ),
     ),
     wrong && h("p", { class: "card-note", title: note(node) }, note(node)),
     h(

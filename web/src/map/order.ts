@@ -26,7 +26,8 @@ const FIRST: Record<string, ((node: NodeModel) => number) | undefined> = {
   },
   busiest: (node) => node.containers,
   trouble: ({ node }) =>
-    (2 - REPORTING[node.reporting]) * 2 + (node.closed !== "" ? 1 : 0) +
+    (2 - REPORTING[node.reporting]) * 2 +
+    (node.closed !== "" ? 1 : 0) +
     (node.checks.some((check) => !check.works) ? 1 : 0),
 };
 

@@ -24,7 +24,10 @@ interface Place {
 // undefined: unknown, or none that a GPU can have.
 function placeOf({ start, size }: Instance): Place | undefined {
   const can =
-    Number.isInteger(start) && Number.isInteger(size) && start! >= 0 && size! > 0 &&
+    Number.isInteger(start) &&
+    Number.isInteger(size) &&
+    start! >= 0 &&
+    size! > 0 &&
     start! + size! <= MOST_SLICES;
   return can ? { start: start!, size: size! } : undefined;
 }
@@ -131,7 +134,9 @@ export function picture(gpu: GpuModel, width: number, height: number): SVGSVGEle
       }),
     );
   }
-  root.append(svg("rect", { class: "gpu-frame", x: 0.5, y: 0.5, width: width - 1, height: height - 1, rx: 2 }));
+  root.append(
+    svg("rect", { class: "gpu-frame", x: 0.5, y: 0.5, width: width - 1, height: height - 1, rx: 2 }),
+  );
   return root;
 }
 

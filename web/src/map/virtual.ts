@@ -59,11 +59,7 @@ export class VirtualList<T extends Block> {
     this.draw();
   }
 
-  private place(
-    index: number,
-    next: HTMLElement | null,
-    wanted: Map<string, HTMLElement>,
-  ): HTMLElement {
+  private place(index: number, next: HTMLElement | null, wanted: Map<string, HTMLElement>): HTMLElement {
     const block = this.blocks[index]!;
     const there = this.stale.has(block.key) ? undefined : this.shown.get(block.key);
     const element = there ?? this.make(block);
@@ -81,9 +77,7 @@ export class VirtualList<T extends Block> {
   }
 
   private refocus(key: string): void {
-    this.root
-      .querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
-      ?.focus({ preventScroll: true });
+    this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
   }
 
   // The last block that begins at or above `y`.

@@ -10,8 +10,11 @@ export function part(one: Container): Child {
   const device = one.migProfile !== "" ? `MIG ${one.migProfile}` : "GPU";
   return one.gpus === 1 && one.migProfile === ""
     ? "1 GPU"
-    : [figure("gpus", one.gpus, (n) => String(Math.round(n * 1000) / 1000)), ` of a GPU`,
-       one.migProfile !== "" && ` (${device})`];
+    : [
+        figure("gpus", one.gpus, (n) => String(Math.round(n * 1000) / 1000)),
+        ` of a GPU`,
+        one.migProfile !== "" && ` (${device})`,
+      ];
 }
 
 /** Of a silent node nobody says whether there is a limit. */

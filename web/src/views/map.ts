@@ -32,7 +32,11 @@ export class MapView implements View {
     Object.entries(ORDERS).map(([value, words]) => h("option", { value }, words)),
   );
   private readonly count = h("p", { class: "count", role: "status" });
-  private readonly rows = h("div", { class: "map", "aria-label": "GPUs by node; arrow keys move between them", role: "group" });
+  private readonly rows = h("div", {
+    class: "map",
+    "aria-label": "GPUs by node; arrow keys move between them",
+    role: "group",
+  });
   private readonly list = new VirtualList<Row>(this.rows, (row) => this.makeRow(row));
   private readonly overview = new Overview((node) => this.focus(`node:${node}`, node));
   private readonly tip = new Tip(this.rows, (key) => this.byKey.get(key));
@@ -115,7 +119,11 @@ export class MapView implements View {
   }
 
   private makeRow(row: Row): HTMLElement {
-    return h("div", { class: "map-row" }, row.cards.map(({ node, gpus }) => card(node, gpus, this.layout.cell)));
+    return h(
+      "div",
+      { class: "map-row" },
+      row.cards.map(({ node, gpus }) => card(node, gpus, this.layout.cell)),
+    );
   }
 
   private draw(): void {
@@ -169,4 +177,3 @@ export class MapView implements View {
     element?.focus({ preventScroll: true });
   }
 }
-

@@ -68,7 +68,8 @@ function account(gpu: GpuModel): Child {
       "dl",
       { class: "facts" },
       ACCOUNT.filter(([field]) => memory[field] > 0 || field === "free" || field === "containers").map(
-        ([field, words]) => h("div", {}, h("dt", {}, words), h("dd", {}, figure(field, memory[field], bytes))),
+        ([field, words]) =>
+          h("div", {}, h("dt", {}, words), h("dd", {}, figure(field, memory[field], bytes))),
       ),
     ),
   ];
@@ -114,10 +115,20 @@ function gpuPanel(gpu: GpuModel, chosen: boolean): HTMLElement {
       { class: "facts" },
       ...(
         [
-          ["busy", one.mig ? h("span", {}, "not told of a MIG GPU") : figure("utilization", one.utilization, percent)],
+          [
+            "busy",
+            one.mig
+              ? h("span", {}, "not told of a MIG GPU")
+              : figure("utilization", one.utilization, percent),
+          ],
           ["temperature", figure("temperatureC", one.temperatureC, (n) => `${Math.round(n)} °C`)],
           ["power", figure("powerW", one.powerW, (n) => `${Math.round(n)} W`)],
-          ["last XID", one.lastXid === undefined && gpu.node.reporting !== "silent" ? "none since the agent started" : figure("lastXid", one.lastXid, String)],
+          [
+            "last XID",
+            one.lastXid === undefined && gpu.node.reporting !== "silent"
+              ? "none since the agent started"
+              : figure("lastXid", one.lastXid, String),
+          ],
         ] as [string, Child][]
       ).map(([name, what]) => h("div", {}, h("dt", {}, name), h("dd", {}, what))),
     ),
@@ -133,16 +144,28 @@ function state({ node }: NodeModel): Child {
   const broken = node.checks.filter((check) => !check.works);
   return [
     node.reporting === "silent" &&
-      h("p", { class: "note" }, `Its agent never answered (${node.why || "no reason is known"}): what is used is unknown. GPUs and containers are those of its GPUNode.`),
+      h(
+        "p",
+        { class: "note" },
+        `Its agent never answered (${node.why || "no reason is known"}): what is used is unknown. GPUs and containers are those of its GPUNode.`,
+      ),
     node.reporting === "stale" &&
-      h("p", { class: "note" }, `Its agent does not answer (${node.why || "no reason is known"}): these are its last figures.`),
+      h(
+        "p",
+        { class: "note" },
+        `Its agent does not answer (${node.why || "no reason is known"}): these are its last figures.`,
+      ),
     node.closed !== "" && h("p", { class: "note" }, `It takes no new Pods: ${node.closed}.`),
     broken.length > 0 &&
       h(
         "section",
         { class: "panel checks" },
         h("h2", {}, "What its agent cannot see"),
-        h("dl", {}, broken.map(({ name }) => [h("dt", { "data-check": name }, name), h("dd", {}, checkWords(name))])),
+        h(
+          "dl",
+          {},
+          broken.map(({ name }) => [h("dt", { "data-check": name }, name), h("dd", {}, checkWords(name))]),
+        ),
         h("p", {}, "More: ", h("code", {}, "tranche doctor --node"), " on the node."),
       ),
   ];
@@ -154,7 +177,10 @@ export class NodeView implements View {
   private readonly chosen: string;
   private arrived = false;
 
-  constructor(private readonly root: HTMLElement, route: Route) {
+  constructor(
+    private readonly root: HTMLElement,
+    route: Route,
+  ) {
     [this.name = "", this.chosen = ""] = route.parts;
     this.title = `Node ${this.name}`;
   }

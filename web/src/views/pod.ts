@@ -18,7 +18,11 @@ interface Charts {
 }
 
 const facts = (...rows: [string, ...Child[]][]): HTMLElement =>
-  h("dl", { class: "facts" }, rows.map(([name, ...what]) => h("div", {}, h("dt", {}, name), h("dd", {}, what))));
+  h(
+    "dl",
+    { class: "facts" },
+    rows.map(([name, ...what]) => h("div", {}, h("dt", {}, name), h("dd", {}, what))),
+  );
 
 export class PodView implements View {
   readonly title: string;
@@ -27,7 +31,11 @@ export class PodView implements View {
   private readonly facts = h("div");
   private readonly charts = new Map<string, { element: HTMLElement; charts: Charts }>();
 
-  constructor(root: HTMLElement, route: Route, private readonly context: Context) {
+  constructor(
+    root: HTMLElement,
+    route: Route,
+    private readonly context: Context,
+  ) {
     [this.ns = "", this.pod = ""] = route.parts;
     this.title = `Pod ${this.ns}/${this.pod}`;
     context.history.watch(this.ns, this.pod);
@@ -90,7 +98,11 @@ export class PodView implements View {
         h("a", { href: nodeLink(node.name), "data-key": `node:${key}` }, node.name),
       ),
       node.reporting !== "fresh" &&
-        h("p", { class: "note" }, `The node is ${node.reporting}: ${node.why || "its agent does not answer"}.`),
+        h(
+          "p",
+          { class: "note" },
+          `The node is ${node.reporting}: ${node.why || "its agent does not answer"}.`,
+        ),
       node.reporting !== "silent" && unattributed(one),
       facts(
         ["Asked for", h("code", {}, one.resource), one.tier !== "" && ` (tier ${one.tier})`],
@@ -124,7 +136,10 @@ export class PodView implements View {
         memory: new Chart("Memory used", [{ label: "used", colour: "line-1" }], bytes),
         compute: new Chart(
           "GPU time",
-          [{ label: "got", colour: "line-1" }, { label: "waited", colour: "line-2", dash: [6, 4] }],
+          [
+            { label: "got", colour: "line-1" },
+            { label: "waited", colour: "line-2", dash: [6, 4] },
+          ],
           percent,
         ),
       };
@@ -161,7 +176,10 @@ function waitingFacts(pod: PodModel, model: Model): Child {
       ["Asks for", wishes(one), one.tier !== "" && ` (tier ${one.tier})`],
       ["Since", since(one, model.fleet.takenAt)],
       ["Why", causeWords(one.cause)],
-      ["Node", one.node === "" ? "none yet" : h("a", { href: nodeLink(one.node), "data-key": "node" }, one.node)],
+      [
+        "Node",
+        one.node === "" ? "none yet" : h("a", { href: nodeLink(one.node), "data-key": "node" }, one.node),
+      ],
       ["Message", h("span", { class: "message" }, one.message || "none")],
     ),
     h("p", {}, "More: ", h("code", {}, `kubectl -n ${pod.ns} describe pod ${pod.pod}`)),

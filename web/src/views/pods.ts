@@ -16,8 +16,7 @@ interface Row {
   one: Container;
 }
 
-const part = (of: Maybe, whole: Maybe): Maybe =>
-  of === undefined || !whole ? undefined : of / whole;
+const part = (of: Maybe, whole: Maybe): Maybe => (of === undefined || !whole ? undefined : of / whole);
 
 // The largest first; unknown last.
 const ORDERS: Record<string, { words: string; by: (one: Container) => Maybe }> = {
@@ -26,8 +25,11 @@ const ORDERS: Record<string, { words: string; by: (one: Container) => Maybe }> =
   time: { words: "most GPU time", by: (one) => one.computeShare },
   starved: {
     words: "furthest below its share",
-    by: (one) => part(one.waitedShare !== undefined && one.waitedShare > 0 ? one.computePromised : undefined,
-      one.computeShare === undefined ? undefined : Math.max(one.computeShare, 0.001)),
+    by: (one) =>
+      part(
+        one.waitedShare !== undefined && one.waitedShare > 0 ? one.computePromised : undefined,
+        one.computeShare === undefined ? undefined : Math.max(one.computeShare, 0.001),
+      ),
   },
   waited: { words: "longest waits for the GPU", by: (one) => one.waitedShare },
 };
@@ -42,7 +44,10 @@ const COLUMNS: Column<Row>[] = [
       const gpu = node.gpus.find((gpu) => gpu.uuid === one.gpu);
       return h(
         "a",
-        { href: gpuLink(node.name, one.gpu), "data-key": [node.name, one.ns, one.pod, one.container, one.device, one.resource].join(" ") },
+        {
+          href: gpuLink(node.name, one.gpu),
+          "data-key": [node.name, one.ns, one.pod, one.container, one.device, one.resource].join(" "),
+        },
         `${node.name} ${gpu?.index ?? "?"}`,
       );
     },
@@ -53,12 +58,14 @@ const COLUMNS: Column<Row>[] = [
     head: "Of its limit",
     number: true,
     cell: ({ one }) =>
-      one.memoryLimit === undefined
-        ? "–"
-        : figure("ofLimit", part(one.memoryUsed, one.memoryLimit), percent),
+      one.memoryLimit === undefined ? "–" : figure("ofLimit", part(one.memoryUsed, one.memoryLimit), percent),
   },
   { head: "GPU time", number: true, cell: ({ one }) => share(one) },
-  { head: "Promised", number: true, cell: ({ one }) => figure("computePromised", one.computePromised, percent) },
+  {
+    head: "Promised",
+    number: true,
+    cell: ({ one }) => figure("computePromised", one.computePromised, percent),
+  },
   { head: "Waited", number: true, cell: ({ one }) => figure("waitedShare", one.waitedShare, percent) },
   { head: "", wide: true, cell: ({ one }) => one.memoryLimit !== undefined && memoryBar(one, undefined) },
 ];
@@ -67,7 +74,13 @@ const MOST = 200; // rows
 
 export class PodsView implements View {
   readonly title = "Pods";
-  private readonly filter = h("input", { id: "filter", type: "search", placeholder: "namespace or Pod", autocomplete: "off", spellcheck: "false" });
+  private readonly filter = h("input", {
+    id: "filter",
+    type: "search",
+    placeholder: "namespace or Pod",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   private readonly sort = h(
     "select",
     { id: "sort" },
