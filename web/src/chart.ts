@@ -2,12 +2,20 @@
 
 import uPlot from "uplot";
 import { h } from "./dom";
+import { clock } from "./format";
 import type { Maybe } from "./fleet";
 
 export interface Line {
   label: string;
   colour: string; // a class of style.css
   dash?: number[];
+}
+
+/** How a chart's figures are told, and where the lines of its grid may stand. */
+export interface Unit {
+  how: (value: number) => string;
+  least: number; // its axis reaches at least so far, or small figures would look large
+  steps?: number[];
 }
 
 const HEIGHT = 150;
@@ -21,7 +29,7 @@ export class Chart {
   constructor(
     private readonly title: string,
     private readonly lines: Line[],
-    private readonly how: (value: number) => string,
+    private readonly unit: Unit,
   ) {
     this.element = h(
       "figure",
@@ -57,20 +65,32 @@ export class Chart {
     const ink = this.colour("ink");
     const grid = { stroke: this.colour("grid"), width: 1 };
     const axis = { stroke: ink, grid, ticks: grid };
+    const { unit } = this;
+    const at = (seconds: number): string => clock(seconds * 1000);
     return {
       width,
       height: HEIGHT,
       cursor: { y: false },
-      scales: { y: { range: (_plot, _low, high) => [0, Math.max((high ?? 0) * 1.1, 0.01)] } },
-      axes: [axis, { ...axis, size: 64, values: (_plot, ticks) => ticks.map(this.how) }],
+      scales: { y: { range: (_plot, _low, high) => [0, Math.max((high ?? 0) * 1.1, unit.least)] } },
+      axes: [
+        { ...axis, space: 90, values: (_plot, ticks) => ticks.map(at) },
+        {
+          ...axis,
+          size: 64,
+          values: (_plot, ticks) => ticks.map(unit.how),
+          ...(unit.steps ? { incrs: unit.steps } : {}),
+        },
+      ],
       series: [
-        {},
+        { value: (_plot, seconds: number | null) => (seconds === null ? "–" : at(seconds)) },
         ...this.lines.map((line) => ({
           label: line.label,
           stroke: this.colour(line.colour),
           width: 2,
           ...(line.dash ? { dash: line.dash } : {}),
-          value: (_plot: uPlot, value: number | null) => (value === null ? "unknown" : this.how(value)),
+          // Without an index nothing is pointed at.
+          value: (_plot: uPlot, value: number | null, _series: number, index: number | null) =>
+            index === null ? "–" : value === null ? "unknown" : unit.how(value),
         })),
       ],
     };
@@ -80,7 +100,7 @@ export class Chart {
     return this.lines
       .map((line, index) => {
         const last = values[index]?.at(-1);
-        return `${line.label} ${last === undefined ? "unknown" : this.how(last)}`;
+        return `${line.label} ${last === undefined ? "unknown" : this.unit.how(last)}`;
       })
       .join(", ");
   }

@@ -1,6 +1,6 @@
 // One Pod: what it asked for, got, used, and how long it waited.
 
-import { Chart } from "../chart";
+import { Chart, type Unit } from "../chart";
 import { type Child, append, h, replace } from "../dom";
 import type { Container, Node } from "../fleet";
 import { bytes, figure, percent } from "../format";
@@ -11,6 +11,14 @@ import type { Context, View } from "../view";
 import { causeWords } from "../words";
 import { limit, memoryBar, part, share, shareBar, unattributed } from "./containers";
 import { since, wishes } from "./waiting";
+
+const MIB = 1024 ** 2;
+const MEMORY: Unit = {
+  how: bytes,
+  least: 64 * MIB,
+  steps: Array.from({ length: 24 }, (_, power) => MIB * 2 ** power),
+};
+const SHARE: Unit = { how: percent, least: 0.1 };
 
 interface Charts {
   memory: Chart;
@@ -133,14 +141,14 @@ export class PodView implements View {
     let there = this.charts.get(key);
     if (!there) {
       const charts = {
-        memory: new Chart("Memory used", [{ label: "used", colour: "line-1" }], bytes),
+        memory: new Chart("Memory used", [{ label: "used", colour: "line-1" }], MEMORY),
         compute: new Chart(
           "GPU time",
           [
             { label: "got", colour: "line-1" },
             { label: "waited", colour: "line-2", dash: [6, 4] },
           ],
-          percent,
+          SHARE,
         ),
       };
       const element = h("div", { class: "charts" }, charts.memory.element, charts.compute.element);
