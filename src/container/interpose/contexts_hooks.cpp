@@ -4,6 +4,7 @@
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
 #include "interpose/exports.h"
+#include "interpose/failures.h"
 #include "interpose/first_context.h"
 #include "interpose/gate.h"
 #include "interpose/helper.h"
@@ -66,7 +67,10 @@ int make(void* context, int device, Create create) {
   const Part& part = part_of_device(device);
   const Part* watched = part_to_watch(device);
   FirstContext first(watched == nullptr ? &part : nullptr);
-  if (is_over(part)) return kOutOfMemory;
+  if (is_over(part)) {
+    note_refused(part, 0);
+    return kOutOfMemory;
+  }
   first.charge();
   const FreeMemory memory(watched);
   const int status = create();

@@ -4,6 +4,7 @@
 
 #include "interpose/driver.h"
 #include "interpose/exports.h"
+#include "interpose/failures.h"
 #include "interpose/gate.h"
 #include "interpose/memory.h"
 #include "interpose/pools.h"
@@ -118,7 +119,9 @@ const Part* gated_part() {
 
 bool is_full() {
   const Part* part = gated_part();
-  return part != nullptr && is_over(*part);
+  if (part == nullptr || !is_over(*part)) return false;
+  note_refused(*part, 0);
+  return true;
 }
 
 // The memory of loaded code is known once NVML has reported it; what is too much is unloaded again.

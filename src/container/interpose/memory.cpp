@@ -3,6 +3,7 @@
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
 #include "interpose/exports.h"
+#include "interpose/failures.h"
 #include "interpose/pending_frees.h"
 #include "interpose/pools.h"
 #include "interpose/released.h"
@@ -147,7 +148,7 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
   PoolCharge charge(pool, device, bytes, take);
   if (!charge.is_granted()) return kOutOfMemory;
   const int status = call();
-  if (status != kSuccess) return status;
+  if (status != kSuccess) return note_answer(*part, bytes, status);
   if (charge.settle()) {
     charge.keep(*address, bytes);
     return status;
@@ -219,7 +220,9 @@ bool take(const Part& part, std::uint64_t bytes) {
   settle_frees();
   settle_pools();
   if (ledger.has_room(part.device, bytes) && ledger.charge(part.device, bytes)) return true;
-  return wait_for_released(part, bytes) && ledger.charge(part.device, bytes);
+  if (wait_for_released(part, bytes) && ledger.charge(part.device, bytes)) return true;
+  note_refused(part, bytes);
+  return false;
 }
 
 const Part* part_to_charge(int device) {
@@ -378,7 +381,7 @@ int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flag
     return status;
   if (status == kSuccess) driver.cuMemRelease(*key);
   give_back(*part, bytes);
-  return status == kSuccess ? kOutOfMemory : status;
+  return status == kSuccess ? kOutOfMemory : note_answer(*part, bytes, status);
 }
 
 int cuMemRelease(std::uint64_t handle) {

@@ -4,6 +4,7 @@
 
 #include "interpose/blocks.h"
 #include "interpose/cuda.h"
+#include "interpose/failures.h"
 #include "interpose/gate.h"
 #include "interpose/held.h"
 #include "interpose/tenants.h"
@@ -24,7 +25,7 @@ int allocate(Blocks<Held>& blocks, const Part* part, std::uint64_t bytes, Call c
   const int status = call();
   if (status != kSuccess) {
     give_back(*part, bytes);
-    return status;
+    return note_answer(*part, bytes, status);
   }
   // A record at this place was freed unseen: the driver has reused the place.
   Held gone;

@@ -41,9 +41,18 @@ void make_empty(wire::Slot& slot) {
     work.released = 0;
   }
   for (wire::Word* word : {&slot.written, &slot.longest_ns, &slot.refused}) *word = 0;
+  wire::Failures& failed = slot.failures;
+  for (wire::Word* word : {&failed.refused_asked, &failed.refused_held, &failed.refused_at,
+                           &failed.driver_refused, &failed.driver_asked, &failed.driver_at}) {
+    *word = 0;
+  }
   slot.pid = 0;
   slot.inner_pid = 0;
   for (wire::Byte& byte : slot.deciding) byte = 0;
+}
+
+Usage::Failure failure_of(std::uint64_t asked, std::uint64_t held, std::uint64_t at) {
+  return {wire::asked_device(asked), wire::asked_bytes(asked), held, at};
 }
 
 bool is_empty(const wire::Slot& slot) {
@@ -277,7 +286,13 @@ void Usage::prefetch(unsigned slot) const {
 
 Usage::Summary Usage::summary(unsigned slot) const {
   const wire::Slot& from = file().slot[slot];
-  Summary summary{{}, from.refused, from.longest_ns};
+  const wire::Failures& failed = from.failures;
+  Summary summary{
+      .refused = from.refused,
+      .longest_ns = from.longest_ns,
+      .driver_refused = failed.driver_refused,
+      .last_refused = failure_of(failed.refused_asked, failed.refused_held, failed.refused_at),
+      .last_driver_refused = failure_of(failed.driver_asked, 0, failed.driver_at)};
   for (unsigned i = 0; i < devices_; ++i) {
     summary.charged.push_back(wire::bytes_of(from.charged[i]));
   }

@@ -86,11 +86,22 @@ class Usage {
   void read(unsigned slot, SlotReading& reading);
   // Prefetches the memory that read() needs.
   void prefetch(unsigned slot) const;
+  // An allocation that failed, by its process's own account: any value is possible.
+  struct Failure {
+    unsigned device = 0;      // index in the tenant's limits; may be too large
+    std::uint64_t asked = 0;  // bytes; 0: not known
+    std::uint64_t held = 0;   // bytes that the tenant held of the device then; 0: not known
+    std::uint64_t at = 0;     // CLOCK_MONOTONIC ns; 0: there was none
+    bool operator==(const Failure&) const = default;
+  };
   // Totals of the process in `slot`.
   struct Summary {
     std::vector<std::uint64_t> charged{};  // bytes by device
     std::uint64_t refused = 0;
     std::uint64_t longest_ns = 0;
+    std::uint64_t driver_refused = 0;
+    Failure last_refused{};         // by the limit
+    Failure last_driver_refused{};  // by the driver
   };
   Summary summary(unsigned slot) const;
   // Its charges less what it has released, bytes by device: NVML should count this much.

@@ -27,6 +27,12 @@ Result<tenant::PolicyPage> page_for(const TenantLimits& limits) {
   return tenant::PolicyPage::create(std::span(uuids).first(limits.devices.size()));
 }
 
+using Failure = tenant::Usage::Failure;
+// A process may write any time; one of the future would hide all later ones.
+void take_later(Failure& last, const Failure& other, std::uint64_t now) {
+  if (other.at > last.at && other.at <= now) last = other;
+}
+
 }  // namespace
 
 TenantSession::TenantSession(TenantLimits limits, SessionOptions options, Opened opened,
@@ -185,6 +191,10 @@ void TenantSession::add(const Member& member, Totals& totals) const {
   const auto summary = usage_.summary(member.slot);
   totals.refused += summary.refused;
   totals.longest_ns = std::max(totals.longest_ns, summary.longest_ns);
+  totals.driver_refused += summary.driver_refused;
+  const auto now = static_cast<std::uint64_t>(ports_.clock.now().time_since_epoch().count());
+  take_later(totals.last_refused, summary.last_refused, now);
+  take_later(totals.last_driver_refused, summary.last_driver_refused, now);
 }
 
 void TenantSession::tidy(std::chrono::nanoseconds now) {

@@ -106,8 +106,12 @@ class TenantSession {
   std::vector<limit::wire::Interval> take_left() { return std::exchange(left_, {}); }
   // Sums over all its processes since this arbiter started, including ended ones.
   struct Totals {
-    std::uint64_t refused = 0;     // allocations that were refused
-    std::uint64_t longest_ns = 0;  // the longest launch or graph
+    std::uint64_t refused = 0;         // allocations that were refused
+    std::uint64_t longest_ns = 0;      // the longest launch or graph
+    std::uint64_t driver_refused = 0;  // allocations that the driver refused
+    // The last ones, by the processes' own account; never of the future.
+    tenant::Usage::Failure last_refused{};
+    tenant::Usage::Failure last_driver_refused{};
   };
   Totals totals();
   // Whether a thread of the tenant is waiting at the gate of a device now. With more than kFew

@@ -123,6 +123,28 @@ struct DeviceWork {
                   // always 0 with an older library
 };
 
+// An allocation that failed: bytes asked and the device's index in one word, so that they agree.
+constexpr std::uint64_t asked_word(unsigned device, std::uint64_t bytes) {
+  return std::uint64_t{device} << 56U | (bytes < kUndecided ? bytes : kUndecided - 1);
+}
+constexpr unsigned asked_device(std::uint64_t word) { return static_cast<unsigned>(word >> 56U); }
+constexpr std::uint64_t asked_bytes(std::uint64_t word) { return bytes_of(word); }
+
+// The last failures of a process. They take the place of padding: libraries of earlier releases
+// leave them 0, arbiters of earlier releases neither read nor clear them.
+struct Failures {
+  // The last allocation that the limit refused (Slot::refused counts them): asked_word(); what the
+  // tenant held of the device then; and when, 0: none yet.
+  Word refused_asked;
+  Word refused_held;
+  Word refused_at;
+  // Allocations within the limit that the driver refused for want of memory: how many, the last
+  // one's asked_word(), and when.
+  Word driver_refused;
+  Word driver_asked;
+  Word driver_at;
+};
+
 // The slot of one process. It has its own cache lines, so processes never write the same one. At
 // each step the arbiter reads the first line, for one device, and the new entries of the ring.
 // `charged` is separate, because the tenant's other processes read it at each allocation.
@@ -133,6 +155,7 @@ struct alignas(64) Slot {
   // `measured_ns` and `ended_ns`.
   Word written;
   DeviceWork work[kMaxDevices];
+  Failures failures;
   alignas(64) Word charged[kMaxDevices];  // bytes, plus kUndecided for each charge not yet granted
   Word longest_ns;                        // longest single launch or graph seen
   Word refused;                           // allocations that the limit refused
@@ -145,7 +168,10 @@ struct alignas(64) Slot {
   alignas(64) Interval ring[kRing];
 };
 
+// The layout of version 1, which no release may change.
+static_assert(offsetof(Slot, failures) == 656 && offsetof(Slot, charged) == 704);
 static_assert(offsetof(Slot, deciding) + kDeciders == offsetof(Slot, ring));
+static_assert(offsetof(Slot, ring) == 896 && sizeof(Slot) == 2944);
 
 struct UsageFile {
   std::uint32_t magic;
