@@ -14,6 +14,7 @@ PAGES = [
     *([name] for name in ("agent", "arbiter", "controller", "labels", "cleanup", "completion", "version")),
     *(["mps-control-daemon", *verb] for verb in ([], ["mount-shm"], ["check"])),
     *(["limit", *verb] for verb in ([], *([verb] for verb in LIMIT_VERBS))),
+    *(["incident", *verb] for verb in ([], ["list"], ["show"])),
     *(["completion", shell] for shell in ("bash", "zsh", "fish")),
 ]
 PARTS = ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager", "mps-control-daemon")

@@ -310,6 +310,13 @@ std::vector<std::uint64_t> Usage::kept(unsigned slot) const {
   return kept;
 }
 
+std::uint64_t Usage::kept(unsigned slot, unsigned device) const {
+  const wire::Slot& from = file().slot[slot];
+  const std::uint64_t word = from.charged[device];
+  if (wire::is_forged(word)) return 0;
+  return beyond(wire::bytes_of(word), wire::released_bytes(from.work[device].released));
+}
+
 // Of all taken slots. A forged word stands for no bytes.
 template <class Bytes>
 std::uint64_t Usage::sum(unsigned device, Bytes bytes) const {

@@ -106,6 +106,7 @@ class Usage {
   Summary summary(unsigned slot) const;
   // Its charges less what it has released, bytes by device: NVML should count this much.
   std::vector<std::uint64_t> kept(unsigned slot) const;
+  std::uint64_t kept(unsigned slot, unsigned device) const;  // 0 for a forged charge
   // The sum of charged bytes over all taken slots, excluding forged words.
   std::uint64_t charged(unsigned device) const;
   // The part of charged() that kept() leaves out.

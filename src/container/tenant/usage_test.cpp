@@ -90,6 +90,27 @@ TEST_F(UsageTest, WhatAProcessLetGoOfIsChargedAndNotKept) {
   EXPECT_EQ(map(usage).slot[0].work[0].released, 0U);
 }
 
+TEST_F(UsageTest, WhatFailedIsToldAndGoneWithItsProcess) {
+  Usage usage = open();
+  wire::Slot& slot = map(usage).slot[0];
+  ASSERT_EQ(usage.take(kOne), 0U);
+  EXPECT_EQ(usage.summary(0).last_refused, Usage::Failure()) << "as an older library leaves it";
+  slot.failures.refused_asked = wire::asked_word(1, 5000);
+  slot.failures.refused_held = 70;
+  slot.failures.refused_at = 9;
+  slot.failures.driver_refused = 3;
+  slot.failures.driver_asked = wire::asked_word(0, ~std::uint64_t{0});
+  slot.failures.driver_at = 10;
+  const auto summary = usage.summary(0);
+  EXPECT_EQ(summary.last_refused, (Usage::Failure{1, 5000, 70, 9}));
+  EXPECT_EQ(summary.last_driver_refused, (Usage::Failure{0, wire::kUndecided - 1, 0, 10}));
+  EXPECT_EQ(summary.driver_refused, 3U);
+  usage.release(kOne);
+  ASSERT_EQ(usage.take(kTwo), 0U);
+  EXPECT_EQ(usage.summary(0).last_refused, Usage::Failure());
+  EXPECT_EQ(usage.summary(0).driver_refused, 0U);
+}
+
 TEST_F(UsageTest, AProcessMovesToAFreeSlot) {
   Usage usage = open();
   ASSERT_EQ(usage.take(kOne), 0U);

@@ -156,27 +156,29 @@ void Agent::start_watches() {
                                      });
                                    }});
   if (!settings_.xid_policy.listens()) return;
-  xids_.emplace(ports_.events,
-                XidWatch::Callbacks{.event =
-                                        [this](gpu::XidEvent event) {
-                                          loop_->post([this, event = std::move(event)] {
-                                            health_.on_xid(event, ports_.clock.now());
-                                            if (event.gpu) {
-                                              auto& last = state_.edit<LastXids>().by_gpu;
-                                              last[event.gpu->value] = event.xid;
-                                            }
-                                            reconcile();
-                                          });
-                                        },
-                                    .layout = [this] { hardware_->read_now(); },
-                                    .deaf =
-                                        [this](std::vector<gpu::GpuUuid> deaf) {
-                                          loop_->post([this, deaf = std::move(deaf)] {
-                                            deaf_ = deaf;
-                                            reconcile();
-                                          });
-                                        }},
-                ports_.log);
+  xids_.emplace(
+      ports_.events,
+      XidWatch::Callbacks{.event =
+                              [this](gpu::XidEvent event) {
+                                loop_->post([this, event = std::move(event)] {
+                                  health_.on_xid(event, ports_.clock.now());
+                                  if (event.gpu) {
+                                    state_.edit<LastXids>().note({.gpu = event.gpu->value,
+                                                                  .xid = event.xid,
+                                                                  .at = ports_.clock.wall_now()});
+                                  }
+                                  reconcile();
+                                });
+                              },
+                          .layout = [this] { hardware_->read_now(); },
+                          .deaf =
+                              [this](std::vector<gpu::GpuUuid> deaf) {
+                                loop_->post([this, deaf = std::move(deaf)] {
+                                  deaf_ = deaf;
+                                  reconcile();
+                                });
+                              }},
+      ports_.log);
   if (state_.machine) xids_->follow(*state_.machine);
 }
 

@@ -9,6 +9,7 @@
 #include "agent/gpunode/parts.h"
 #include "agent/grants/open_grants.h"
 #include "agent/health/parts.h"
+#include "agent/incidents/parts.h"
 #include "agent/labels/parts.h"
 #include "agent/limits/parts.h"
 #include "agent/metrics/parts.h"
@@ -33,6 +34,7 @@ constexpr Parts (*kRooms[])(const AgentContext&) = {
     mig_parts,          // changes of the MIG layout
     health_parts,       // unhealthy GPUs
     gpunode_parts,      // the node's GPUNode
+    incidents_parts,    // refused memory, stalls, XIDs: who and why
     metrics_parts,      // who uses what, at /metrics
     notices_parts,      // reports about the offer
     labels_parts,       // feature labels

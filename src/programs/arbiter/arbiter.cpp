@@ -34,6 +34,7 @@ Arbiter::Arbiter(ArbiterOptions options, TenantFiles files, process::Poller poll
       log_(log),
       epoch_(std::random_device{}()),
       status_file_(options_.state_dir, clock, log),
+      recorder_({options_.state_dir, options_.tenants, options_.stall_after}, clock, log),
       lender_(log),
       foreign_files_(options_.host, clock) {}
 
@@ -154,6 +155,7 @@ void Arbiter::scan() {
          tenant::Usage::remove_others(options_.state_dir, there);
        }});
   lend();
+  recorder_.answer();
   extensions_.look();
 }
 
@@ -307,12 +309,14 @@ void Arbiter::look_around(bool something) {
   const bool rested = now() - looked_ >= kRest;
   if (something || rested || lend_again_) look_at_processes();
   if (reconciler_ != nullptr) reconciler_->look();
+  if (recorder_.is_due()) recorder_.take(reading());
   if (!rested) return;
   looked_ = now();
   alive_.beat();
   if (files_.is_due()) scan();
   lend();
   for (auto& [id, tenant] : tenants_) tenant.session->tidy(now());
+  recorder_.answer();
   extensions_.look();
   status_file_.put(status());
 }

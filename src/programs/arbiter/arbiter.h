@@ -17,6 +17,7 @@
 
 #include "arbiter/device_scheduler.h"
 #include "arbiter/extension.h"
+#include "arbiter/flight_recorder.h"
 #include "arbiter/foreign_files.h"
 #include "arbiter/memory_lender.h"
 #include "arbiter/places.h"
@@ -38,6 +39,9 @@ struct ArbiterOptions {
   FsRoot host{};                    // for /proc
   std::filesystem::path cgroup_root = "/sys/fs/cgroup";  // the node's cgroup v2 tree
   std::filesystem::path mps_dir = "/mps";  // the folder of the MPS control daemons, as mounted here
+  // How long a tenant may be without GPU time, or a launch may last, before that is an incident; 0:
+  // stalls are not looked for.
+  limit::Ns stall_after = std::chrono::seconds(10);
 };
 
 class Arbiter {
@@ -130,6 +134,8 @@ class Arbiter {
   // `something`: a descriptor was ready (a socket, a pidfd or the watched folder).
   void look_around(bool something);
   void look_at_processes();
+  incidents::NodeReading reading() const;
+  static std::optional<limit::Ns> busy_since(const Tenant& tenant, unsigned device);
   bool may_lend();
   void lend();
   void set_awake(bool awake);
@@ -147,6 +153,7 @@ class Arbiter {
   std::vector<Tenant*> order_;                      // all tenants; each step walks them
   std::map<std::string, DeviceScheduler> devices_;  // by UUID
   StatusFile status_file_;
+  FlightRecorder recorder_;
   MemoryLender lender_;
   ForeignFiles foreign_files_;
   std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the tenants

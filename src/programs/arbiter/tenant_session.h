@@ -82,6 +82,7 @@ class TenantSession {
   // Bytes that its processes charge on a device, plus what NVML counts beyond that.
   std::uint64_t held(unsigned device);
   tenant::Usage& usage() { return usage_; }
+  const tenant::Usage& usage() const { return usage_; }
   // Whether the tenant has no registered process.
   bool is_empty() const { return members_.empty(); }
   // The slots of the registered processes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/incident/incident.h"
 #include "cli/layout/layout.h"
 #include "cli/limit/limit.h"
 #include "cli/lint/lint.h"
@@ -23,6 +24,7 @@ constexpr std::array kRuns = {
     RunOf{"labels", run_labels_command},
     RunOf{"controller", run_controller_command},
     RunOf{"layout", run_layout_command},
+    RunOf{"incident", run_incident_command},
     RunOf{"lint", run_lint_command},
     RunOf{"snapshot", run_snapshot_command},
     RunOf{"limit", run_limit_command},

@@ -67,13 +67,14 @@ TEST(IncidentTest, TheVictimsSentence) {
   EXPECT_EQ(victim_words(incident, "team-a"),
             "asked 2 GiB, limit 8 GiB, used 7.2 GiB; 4 s before, a Pod of another namespace took "
             "3 GiB");
-  EXPECT_EQ(culprit(incident), nullptr) << "its own limit refused it";
+  EXPECT_TRUE(culprits(incident).empty()) << "its own limit refused it";
 }
 
 TEST(IncidentTest, TheHoldersSentenceNamesOnlyWhatItsNamespaceMaySee) {
   const auto incident = testing::refused_by_device();
-  const Holder* const other = culprit(incident);
-  ASSERT_NE(other, nullptr);
+  const auto all = culprits(incident);
+  ASSERT_EQ(all.size(), 1U);
+  const Holder* const other = all[0];
   EXPECT_EQ(holder_words(incident, *other, "team-b"),
             "took 3 GiB; 4 s later a Pod of another namespace was refused 2 GiB");
   EXPECT_EQ(holder_words(incident, *other, "team-a"),
@@ -84,9 +85,9 @@ TEST(IncidentTest, TheHoldersSentenceNamesOnlyWhatItsNamespaceMaySee) {
 TEST(IncidentTest, ASmallGrowthIsNobodysFault) {
   auto incident = testing::refused_by_device();
   incident.holders[1].growth.bytes = std::uint64_t{100} << 20U;  // of 2 GiB that were asked
-  EXPECT_EQ(culprit(incident), nullptr);
+  EXPECT_TRUE(culprits(incident).empty());
   incident.asked_bytes.reset();
-  EXPECT_NE(culprit(incident), nullptr) << "what was asked is unknown";
+  EXPECT_EQ(culprits(incident).size(), 1U) << "what was asked is unknown";
 }
 
 TEST(IncidentTest, ANameThatIsNotKnownIsNotMadeUp) {

@@ -87,8 +87,14 @@ std::string name_words(const Holder& holder, std::string_view reader) {
       pod.container.empty() ? "" : fmt::format(", container {}", printable(pod.container)));
 }
 
-const Holder* culprit(const Incident& incident) {
-  return incident.cause == Cause::kDevice ? grower(incident) : nullptr;
+std::vector<const Holder*> culprits(const Incident& incident) {
+  constexpr std::size_t kMost = 4;
+  std::vector<const Holder*> found;
+  if (incident.cause != Cause::kDevice) return found;
+  for (const Holder& holder : incident.holders) {
+    if (found.size() < kMost && may_blame(incident, holder)) found.push_back(&holder);
+  }
+  return found;
 }
 
 std::string victim_words(const Incident& incident, std::string_view reader) {

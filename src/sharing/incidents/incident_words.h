@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "incidents/incident.h"
 
@@ -19,9 +20,9 @@ std::string size_words(std::uint64_t bytes);
 // "Pod team-a/train, container main"; without a name: "tenant 0f3a...", or "an unknown container".
 std::string name_words(const Holder& holder, std::string_view reader_namespace = kSeesAll);
 
-// The neighbour whose growth made the device full; nullptr: none grew, or neighbours are not the
-// cause.
-const Holder* culprit(const Incident& incident);
+// Neighbours whose growth made the device full, those who grew most first; empty: none did, or
+// neighbours are not the cause.
+std::vector<const Holder*> culprits(const Incident& incident);
 
 // Of the victim: "asked 2 GiB, limit 8 GiB, used 7.2 GiB; 4 s before, Pod team-a/other took 3 GiB".
 std::string victim_words(const Incident& incident, std::string_view reader_namespace = kSeesAll);

@@ -53,6 +53,8 @@ the value: their containers get no memory without it. Terms are alternatives, so
   value: {{ printf "%s/tenants" $v.stateDir | quote }}
 - name: TRANCHE_ARBITER_STATE_DIR
   value: {{ $v.limits.arbiterStateDir | quote }}
+- name: TRANCHE_STALL_AFTER
+  value: {{ $v.limits.stallAfter | quote }}
 - name: TRANCHE_LOG_LEVEL
   value: {{ $v.logLevel | quote }}
 - name: NVIDIA_VISIBLE_DEVICES

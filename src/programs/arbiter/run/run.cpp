@@ -113,7 +113,7 @@ Result<void> run(const config::ArbiterOptions& options, int signals, const Log& 
   nvml::ProcessReader processes(connection);
   ASSIGN_OR_RETURN(const auto arbiter,
                    Arbiter::open({options.tenants, options.state_dir, host, options.cgroup_root,
-                                  options.mps_dir},
+                                  options.mps_dir, options.stall_after},
                                  clock, log, &processes, extensions_of_node(connection)));
   std::stop_source stop;
   TRY(arbiter->on_readable(signals, [&] {

@@ -39,6 +39,11 @@ constexpr std::array kLayoutWords = {
     Word{"export", "print what this machine's GPUs have as a file", config::kUseLayoutExport},
     Word{"defaults", "print the layouts that there are without a file", config::kUseLayoutDefaults},
 };
+constexpr std::array kIncidentWords = {
+    Word{"list", "show the incidents that this node keeps", config::kUseIncidentList},
+    Word{"show", "show one incident: who asked what, who held what, the minute before",
+         config::kUseIncidentShow, "[ID]"},
+};
 constexpr std::array kLimitWords = {
     Word{"set", "change the limits of a container that runs", config::kUseLimitSet, "POD"},
     Word{"get", "show the limits of a Pod's containers", config::kUseLimitGet, "POD"},
@@ -87,6 +92,12 @@ constexpr std::array kCommands = {
             .words = kLayoutWords,
             .usage = "list | validate|pack PROFILE=NUMBER... | show | assert | apply | export | "
                      "defaults"},
+    Command{.name = "incident",
+            .summary = "show why GPU memory was refused, a program stalled, a GPU failed",
+            .group = Group::kLook,
+            .uses = config::kUseIncident,
+            .words = kIncidentWords,
+            .usage = "list | show ID"},
     Command{.name = "lint",
             .summary = "say what is wrong in manifests, and print them corrected",
             .group = Group::kLook,

@@ -30,6 +30,13 @@ constexpr auto kArbiterFlags = std::to_array<FlagSpec>({
      .path = PathKind::kFolder,
      .help = "folder of the arbiter's own, in memory (tmpfs): who holds what, and status.json",
      .uses = kUseArbiter},
+    {.name = "stall-after",
+     .environment = kNames<"TRANCHE_STALL_AFTER">,
+     .type = FlagType::kDuration,
+     .default_text = "10s",
+     .help = "how long a container may wait for the GPU while others run, or one launch may last, "
+             "before it is recorded as an incident; 0: never",
+     .uses = kUseArbiter},
     {.name = "check",
      .type = FlagType::kBool,
      .default_text = "false",

@@ -35,9 +35,13 @@ enum FlagUse : unsigned {
   kUseLayoutExport = 1U << 19U,
   kUseLayoutDefaults = 1U << 20U,
   kUseLayoutApply = 1U << 21U,
-  kUseLint = 1U << 22U,      // tranche lint
-  kUseSnapshot = 1U << 23U,  // tranche snapshot
+  kUseLint = 1U << 22U,          // tranche lint
+  kUseSnapshot = 1U << 23U,      // tranche snapshot
+  kUseIncidentList = 1U << 28U,  // tranche incident list, and so on
+  kUseIncidentShow = 1U << 29U,
 };
+
+inline constexpr unsigned kUseIncident = kUseIncidentList | kUseIncidentShow;
 
 inline constexpr unsigned kUseLimit =
     kUseLimitSet | kUseLimitGet | kUseLimitReset | kUseLimitList | kUseLimitPrune;

@@ -40,6 +40,8 @@ constexpr std::array kPrograms = {
                 "`tranche layout defaults`"},
     FlagProgram{kUseLint, "lint", "Lint", "`tranche lint`"},
     FlagProgram{kUseSnapshot, "snapshot", "Snapshot", "`tranche snapshot`"},
+    FlagProgram{kUseIncidentList, "incident list", "Incident list", "`tranche incident list`"},
+    FlagProgram{kUseIncidentShow, "incident show", "Incident show", "`tranche incident show`"},
     FlagProgram{kUseVersion, "version", "Version", "`tranche version`"},
 };
 
@@ -47,7 +49,7 @@ constexpr std::array kPrograms = {
 constexpr std::array kTables = {
     device_plugin_flags, feature_discovery_flags, cluster_flags, agent_flags,  config_manager_flags,
     controller_flags,    cleanup_flags,           limit_flags,   layout_flags, lint_flags,
-    snapshot_flags,      arbiter_flags,           output_flags,
+    snapshot_flags,      incident_flags,          arbiter_flags, output_flags,
 };
 
 std::vector<FlagSpec> join() {

@@ -1,6 +1,7 @@
 #pragma once
 // The settings of `tranche arbiter`, from flags and environment. Pure.
 
+#include <chrono>
 #include <string>
 
 #include "base/log.h"
@@ -16,7 +17,9 @@ struct ArbiterOptions {
   std::string host_root = "/";                 // under which /proc is read
   std::string cgroup_root = "/sys/fs/cgroup";  // the node's cgroup v2 tree
   std::string mps_dir = "/mps";                // folder of the MPS control daemons, as mounted here
-  bool check = false;                          // probe the running arbiter and exit
+  // Before a wait or a launch is an incident; 0: never.
+  std::chrono::nanoseconds stall_after = std::chrono::seconds(10);
+  bool check = false;  // probe the running arbiter and exit
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const ArbiterOptions&) const = default;
 };

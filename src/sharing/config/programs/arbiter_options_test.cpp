@@ -19,6 +19,7 @@ TEST(ArbiterOptions, FlagsAndEnvironment) {
                                             {"TRANCHE_HOST_ROOT", "/h"},
                                             {"TRANCHE_CGROUP_ROOT", "/c"},
                                             {"TRANCHE_MPS_DIR", "/m"},
+                                            {"TRANCHE_STALL_AFTER", "1m"},
                                             // The agent's, which has another folder.
                                             {"TRANCHE_STATE_DIR", "/agent"}}});
   ASSERT_TRUE(options) << options.error().message();
@@ -28,6 +29,7 @@ TEST(ArbiterOptions, FlagsAndEnvironment) {
                                       .host_root = "/h",
                                       .cgroup_root = "/c",
                                       .mps_dir = "/m",
+                                      .stall_after = std::chrono::minutes(1),
                                       .check = true,
                                       .log_level = LogLevel::kDebug}));
 }
