@@ -281,8 +281,10 @@ void Arbiter::read_slot(Tenant& tenant, unsigned slot, Ns time) {
     work.waiting = reading_.waiting[i] > 0;
     work.stale.observe(time, work.unfinished, (spoke >> i & 1U) != 0);
     work.busy_since.reset();
-    if (reading_.busy_since[i] == 0 || !work.stale.is_charged()) continue;
-    work.busy_since = Ns{static_cast<std::int64_t>(reading_.busy_since[i])};
+    work.told_since.reset();
+    if (reading_.busy_since[i] == 0) continue;
+    work.told_since = Ns{static_cast<std::int64_t>(reading_.busy_since[i])};
+    if (work.stale.is_charged()) work.busy_since = work.told_since;
   }
 }
 

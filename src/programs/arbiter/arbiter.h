@@ -100,7 +100,8 @@ class Arbiter {
   struct SlotWork {
     limit::StaleWork stale{};
     limit::Ns unfinished{0};
-    std::optional<limit::Ns> busy_since{};
+    std::optional<limit::Ns> busy_since{};  // nullopt: idle, or the process is silent
+    std::optional<limit::Ns> told_since{};  // the same, also of a silent process
     bool waiting = false;
   };
   struct Tenant {

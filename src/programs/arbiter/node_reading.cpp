@@ -33,24 +33,26 @@ std::optional<std::uint64_t> limit_of(const TenantSession& session, unsigned dev
 
 }  // namespace
 
-// The begin of the oldest launch of the tenant that runs on its device.
+// When the oldest work of the tenant on its device began that has not ended, by its own account.
 std::optional<Ns> Arbiter::busy_since(const Tenant& tenant, unsigned device) {
   std::optional<Ns> since;
   for (const unsigned slot : tenant.session->slots()) {
     const std::size_t place = slot * tenant.parts.size() + device;
-    if (place >= tenant.work.size() || !tenant.work[place].busy_since) continue;
+    if (place >= tenant.work.size() || !tenant.work[place].told_since) continue;
     since =
-        std::min(since.value_or(*tenant.work[place].busy_since), *tenant.work[place].busy_since);
+        std::min(since.value_or(*tenant.work[place].told_since), *tenant.work[place].told_since);
   }
   return since;
 }
 
-// Without tenants whose usage memory is not handed over yet: what they hold is unknown.
 incidents::NodeReading Arbiter::reading() const {
   incidents::NodeReading node;
   for (const auto& [id, tenant] : tenants_) {
     TenantSession& session = *tenant.session;
-    if (session.awaits_usage()) continue;
+    if (session.awaits_usage()) {
+      node.unsettled.push_back(id);
+      continue;
+    }
     const auto totals = session.totals();
     auto& told = node.tenants.emplace_back(
         incidents::TenantReading{.id = id,

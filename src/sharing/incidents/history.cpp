@@ -28,7 +28,10 @@ Small cut(std::uint64_t value) {
 void Track::add(const SampleTimes& times, const Totals& totals) {
   const std::uint64_t number = times.count() - 1;
   const bool is_next = next_ != 0 && next_ == number;
-  if (!is_next) first_ = number;
+  if (!is_next) {
+    is_new_ &= next_ == 0;
+    first_ = number;
+  }
   const Totals& before = next_ == 0 ? totals : last_;
   const auto time = [](std::uint64_t sum, std::uint64_t was) {
     return cut<std::uint16_t>(since(sum, was) / kTimeUnit);
@@ -50,9 +53,10 @@ void Track::each(const SampleTimes& times, Ns at, auto&& handle) const {
       times.count() > SampleTimes::kSamples ? times.count() - SampleTimes::kSamples : 0;
   for (auto number = std::max(first_, oldest); number < next_; ++number) {
     const Ns time = times.at(number);
-    // The first sample after `at` has what happened before it.
-    if (time + kWindow <= at || time > at + kSecond) continue;
+    if (time + kWindow <= at) continue;
     handle(std::min(time, at), samples_[number % SampleTimes::kSamples]);
+    // The first sample after `at` has what happened before it.
+    if (time >= at) return;
   }
 }
 
@@ -78,6 +82,10 @@ std::vector<Second> Track::seconds(const SampleTimes& times, Ns at) const {
 Growth Track::growth(const SampleTimes& times, Ns at) const {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t now = 0;
+  if (is_new_ && next_ != 0 && next_ - first_ <= SampleTimes::kSamples &&
+      times.at(first_) + kWindow > at) {
+    least = 0;
+  }
   each(times, at, [&](Ns, const Sample& sample) {
     least = std::min<std::uint64_t>(least, sample.held);
     now = sample.held;

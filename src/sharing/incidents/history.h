@@ -45,6 +45,9 @@ class Track {
     bool operator==(const Totals&) const = default;
   };
 
+  // `is_new`: it held nothing before its first sample.
+  explicit Track(bool is_new = false) : is_new_(is_new) {}
+
   // Records the sample that `times` has just counted. The first one only sets where sums begin.
   void add(const SampleTimes& times, const Totals& totals);
   const Totals& last() const { return last_; }
@@ -72,6 +75,7 @@ class Track {
   void each(const SampleTimes& times, Ns at, auto&& handle) const;
 
   std::array<Sample, SampleTimes::kSamples> samples_{};
+  bool is_new_;
   std::uint64_t first_ = 0;  // number of its first sample
   std::uint64_t next_ = 0;   // number after its last one; 0: none
   Totals last_{};

@@ -108,7 +108,10 @@ std::string victim_words(const Incident& incident, std::string_view reader) {
       return fmt::format("waited {} for the GPU and got no time, while others of {} did", stalled,
                          incident.device);
     case Cause::kLongLaunch:
-      return fmt::format("one launch has run for {} on {}", stalled, incident.device);
+      return fmt::format(
+          "what it launched {} ago on {} has not ended: a long kernel, one that hangs, or the "
+          "program is stopped",
+          stalled, incident.device);
     case Cause::kXid:
       break;
   }

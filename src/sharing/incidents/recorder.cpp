@@ -1,7 +1,6 @@
 #include "incidents/recorder.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace tranche::incidents {
@@ -28,6 +27,7 @@ std::uint64_t ms_of(Ns time) {
 std::vector<Incident> Recorder::take(const NodeReading& node, Ns now, cluster::WallTime wall) {
   if (!began_) began_ = now;
   times_.add(now);
+  unsettled_.insert(node.unsettled.begin(), node.unsettled.end());
   forget_others(node);
   others_ = node.others;
   gpu_ns_.clear();
@@ -69,7 +69,8 @@ Recorder::Tenant& Recorder::tenant_of(const TenantReading& reading) {
                                                       .starved_since = {},
                                                       .told_launch = {}});
     if (tracks_ == kMostTracks) continue;
-    device.track = std::make_unique<Track>();
+    // Those of the first sample were there before.
+    device.track = std::make_unique<Track>(times_.count() > 1 && !unsettled_.contains(reading.id));
     ++tracks_;
   }
   // What failed under an earlier arbiter is not told again.

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ struct DeviceReading {
   std::string device;                        // UUID
   std::optional<std::uint64_t> limit_bytes;  // at present
   Track::Totals totals;                      // `refused` is the tenant's
-  std::optional<Ns> busy_since;              // begin of the oldest launch that runs
+  std::optional<Ns> busy_since;  // begin of the oldest launch that has not ended, as told
 };
 
 struct TenantReading {
@@ -49,6 +50,8 @@ struct TenantReading {
 
 struct NodeReading {
   std::vector<TenantReading> tenants;
+  // Tenants of which is not known yet what they hold: an earlier arbiter's.
+  std::vector<std::string> unsettled;
   // Bytes that processes of no tenant hold, by device.
   std::map<std::string, std::uint64_t> others;
 };
@@ -113,6 +116,7 @@ class Recorder {
   std::optional<Ns> began_;
   SampleTimes times_;
   std::map<std::string, Tenant> tenants_;
+  std::set<std::string> unsettled_;  // or were so
   std::map<std::string, std::uint64_t> others_;
   std::map<std::string, std::uint64_t> gpu_ns_;  // of all tenants, by device
   std::size_t tracks_ = 0;

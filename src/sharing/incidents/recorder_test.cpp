@@ -77,6 +77,25 @@ TEST_F(RecorderTest, ARefusalTellsWhatWasAskedAndWhoGrewBefore) {
   EXPECT_EQ(incident.holders[1].seconds.front().held_bytes, 0U);
 }
 
+TEST_F(RecorderTest, WhoComesWithMemoryHasGrownUnlessItWasThere) {
+  auto other = tenant(1);
+  node.tenants.pop_back();
+  pass(1s);
+  other.devices[0].totals.held = 3 * kGiB;
+  for (const char* id : {"new", "earlier"}) {
+    node.tenants.push_back(other);
+    node.tenants.back().id = id;
+  }
+  node.unsettled = {"earlier"};
+  pass(1s);
+  refuse(0, kGiB);
+  const auto found = pass(250ms);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].holders[1].tenant, "new");
+  EXPECT_EQ(found[0].holders[1].growth.bytes, 3 * kGiB);
+  EXPECT_EQ(found[0].holders[2].growth, Growth());
+}
+
 TEST_F(RecorderTest, OneIncidentInThirtySecondsCountsAllOfThem) {
   pass(1s);
   int refused = 0;

@@ -32,7 +32,7 @@ std::string_view remedy_of(Cause cause) {
     case Cause::kStarved:
       return "look at what its neighbours launch";
     case Cause::kLongLaunch:
-      return "others wait until it ends: look whether it hangs";
+      return "others of the GPU wait for it";
     case Cause::kXid:
       break;
   }
