@@ -23,6 +23,13 @@ struct GpuFigures {
   std::optional<std::uint64_t> last_xid{};  // nullopt: none since the agent started
 };
 
+// Whether the node serves the configuration that it is asked to.
+enum class Configuration {
+  kCurrent,
+  kOlder,    // the one asked for was refused
+  kDefault,  // none is asked for
+};
+
 struct NodeFigures {
   std::string node;            // empty: unknown
   std::string driver_version;  // "570.158.01"
@@ -32,6 +39,7 @@ struct NodeFigures {
   std::vector<usage::MemoryAccount> memory{};
   std::vector<usage::TrancheCount> tranches{};
   std::vector<usage::Check> checks{};
+  std::optional<Configuration> configuration{};        // nullopt: what is asked for is not known
   std::optional<std::chrono::nanoseconds> fast_age{};  // of the readings; nullopt: none yet
   std::optional<std::chrono::nanoseconds> slow_age{};
 };

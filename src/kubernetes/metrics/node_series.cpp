@@ -61,6 +61,16 @@ constexpr auto kTrancheStates = std::to_array<TrancheState>({
     {"withheld", &usage::TrancheCount::withheld},
 });
 
+struct ConfigurationState {
+  std::string_view name;
+  Configuration state;
+};
+constexpr auto kConfigurations = std::to_array<ConfigurationState>({
+    {"current", Configuration::kCurrent},
+    {"older", Configuration::kOlder},
+    {"default", Configuration::kDefault},
+});
+
 class NodeWriter {
  public:
   NodeWriter(Exposition& out, const NodeFigures& figures) : out_(out), figures_(figures) {}
@@ -114,6 +124,17 @@ class NodeWriter {
     const auto checks = in_order(figures_.checks, labels, 1);
     out_.family({"tranche_check", Type::kGauge, "Whether a source of attribution works."});
     for (const auto* one : checks) line(labels(*one), whole(one->works ? 1 : 0));
+  }
+
+  void write_configuration() {
+    out_.family({"tranche_configuration", Type::kGauge,
+                 "1 for the state that holds: the node serves the configuration that it is asked "
+                 "to, an older one, or none is asked for."});
+    if (!figures_.configuration) return;
+    for (const auto& [name, state] : kConfigurations) {
+      const bool holds = *figures_.configuration == state;
+      line(LabelText().add("state", name), whole(holds ? 1 : 0));
+    }
   }
 
   void write_ages() {
@@ -174,6 +195,7 @@ std::size_t write_node_series(Exposition& out, const NodeFigures& figures,
   writer.write_gpu_count();
   writer.write_tranches();
   writer.write_checks();
+  writer.write_configuration();
   writer.write_ages();
   writer.write_build(version);
   return writer.left_out();

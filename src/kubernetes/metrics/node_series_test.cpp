@@ -117,6 +117,21 @@ TEST(NodeSeries, ChecksAgesAndTheRelease) {
   EXPECT_EQ(page.value("tranche_build_info", {{"version", "1.2.3"}}), "1");
 }
 
+TEST(NodeSeries, TheConfiguration) {
+  const auto states = [](std::optional<Configuration> configuration) {
+    const auto page = write({.node = "n1", .configuration = configuration}).page;
+    std::string text;
+    for (const auto& one : page.named("tranche_configuration")) {
+      text += one.labels.at("state") + "=" + one.value + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(states(Configuration::kCurrent), "current=1 older=0 default=0 ");
+  EXPECT_EQ(states(Configuration::kOlder), "current=0 older=1 default=0 ");
+  EXPECT_EQ(states(Configuration::kDefault), "current=0 older=0 default=1 ");
+  EXPECT_EQ(states(std::nullopt), "") << "unknown is none of them";
+}
+
 TEST(NodeSeries, Dropped) {
   Exposition out(Format::kPrometheusText);
   write_dropped(out, {.node = "n1"}, 12);

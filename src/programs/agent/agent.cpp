@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/config/config_standing.h"
 #include "agent/hardware/last_xids.h"
 #include "agent/notices/report.h"
 #include "cdi/imex.h"
@@ -250,7 +251,7 @@ void Agent::report_config() const {
 }
 
 void Agent::on_config_change() {
-  if (config_.look()) {
+  if (config_.look() || config_.standing() != state_.get<ConfigStanding>()) {
     reconcile();
   } else {
     report_config();
@@ -321,6 +322,7 @@ void Agent::take(gpu::Machine machine) {
 void Agent::reconcile() {
   state_.config = config_.config();
   state_.config_revision = config_.revision();
+  state_.set(config_.standing());
   if (!state_.machine) {
     for (const auto& follower : followers_->all()) follower->await_hardware(state_);
     return;

@@ -67,6 +67,7 @@ std::optional<std::chrono::milliseconds> ClusterSource::retry_after() const {
 }
 
 Result<config::Loaded> ClusterSource::read() {
+  standing_ = {};
   ASSIGN_OR_RETURN(auto choice, choose());
   return load(std::move(choice));
 }
@@ -84,13 +85,21 @@ void ClusterSource::accepted() {
 
 Result<ConfigChoice> ClusterSource::choose() {
   if (auto seen = see_label(); !seen) return remembered(std::move(seen).error());
-  if (!maps_) return choose_from_folder();
+  if (!maps_) {
+    set_asked();
+    return choose_from_folder();
+  }
   auto map_now = map();
   if (!map_now && map_now.error().code == Code::kUnavailable) {
     return remembered(std::move(map_now).error());
   }
   if (!map_now) return std::unexpected(std::move(map_now).error());
+  set_asked();
   return choose_from_map(*map_now);
+}
+
+void ClusterSource::set_asked() {
+  standing_ = {label_->empty() ? ConfigStanding::Is::kDefault : ConfigStanding::Is::kCurrent};
 }
 
 // Sets label_; "" if the Node has no such label. kUnavailable: the Node is not known yet.

@@ -52,6 +52,7 @@ class ClusterSource final : public ConfigSource {
 
   Result<config::Loaded> read() override;
   std::string origin() const override { return last_.origin; }
+  ConfigStanding standing() const override { return standing_; }
   void accepted() override;
   Result<config::Loaded> last_good() override;
   bool waits() const override;
@@ -63,6 +64,7 @@ class ClusterSource final : public ConfigSource {
   Result<ConfigChoice> choose_from_map(const cluster::ConfigMap& map);
   Result<ConfigChoice> choose_from_folder();
   Result<void> see_label();
+  void set_asked();
   Result<cluster::ConfigMap> map();
   Result<ConfigChoice> remembered(Error why);
   Result<ConfigChoice> kept();
@@ -83,6 +85,7 @@ class ClusterSource final : public ConfigSource {
   config::SettledReader reader_;  // of the mounted folder
   std::chrono::steady_clock::time_point started_;
   ConfigChoice last_;                   // returned by read() last
+  ConfigStanding standing_;             // of last_, unless it is refused
   std::optional<ConfigChoice> stored_;  // on disk
   SaidOnce said_;
   std::optional<std::string> label_;  // last seen; kept when the Node is deleted

@@ -223,6 +223,23 @@ TEST_F(ClusterSourceTest, OnlyANewTextIsMarkedAndARefusedOneLeavesNoMark) {
   EXPECT_FALSE(FsRoot().exists(file));
 }
 
+TEST_F(ClusterSourceTest, ItTellsWhetherTheNodesLabelAsksForTheConfiguration) {
+  put_map({{"default", sharing(2)}, {"l20", sharing(8)}});
+  label("l20");
+  open();
+  ASSERT_TRUE(gives(8));
+  EXPECT_EQ(source_->standing().is, ConfigStanding::Is::kCurrent);
+  source_->accepted();
+  put_node(json::object());
+  ASSERT_TRUE(gives(2));
+  EXPECT_EQ(source_->standing().is, ConfigStanding::Is::kDefault);
+  // What is used instead of an answer may not be what is asked for.
+  objects_.refuse("", cluster::kNode, {Code::kUnavailable, "connection refused"});
+  open();
+  ASSERT_TRUE(gives(8));
+  EXPECT_EQ(source_->standing().is, ConfigStanding::Is::kUnknown);
+}
+
 TEST_F(ClusterSourceTest, AWrongNodeNameIsSaid) {
   put_map({{"default", sharing(2)}});
   open();

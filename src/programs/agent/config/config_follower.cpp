@@ -53,6 +53,7 @@ void ConfigFollower::announce() const {
 void ConfigFollower::accept() {
   said_.forget(kRefusal);
   source_.accepted();
+  standing_ = source_.standing();
   if (options_.report) options_.report({.applied = true, .message = source_.origin()});
 }
 
@@ -67,8 +68,9 @@ void ConfigFollower::refuse(const Error& error) {
                            error.message()));
   }
   // An API server that does not answer is no fault of the configuration.
-  if (!options_.report || error.code == Code::kUnavailable) return;
-  options_.report({.applied = false, .message = error.message()});
+  if (error.code == Code::kUnavailable) return;
+  standing_ = {ConfigStanding::Is::kOlder};
+  if (options_.report) options_.report({.applied = false, .message = error.message()});
 }
 
 }  // namespace tranche::agent

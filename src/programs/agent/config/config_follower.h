@@ -37,6 +37,8 @@ class ConfigFollower {
   void announce() const;
 
   const config::Config& config() const { return loaded_.config; }
+  // kUnknown before the first look().
+  ConfigStanding standing() const { return standing_; }
   // Counts the configurations that took effect since the first.
   unsigned revision() const { return revision_; }
   std::string origin() const { return source_.origin(); }
@@ -51,6 +53,7 @@ class ConfigFollower {
   config::Loaded loaded_;
   Options options_;
   const Log& log_;
+  ConfigStanding standing_;
   unsigned revision_ = 0;
   SaidOnce said_;
 };

@@ -22,6 +22,7 @@ class Source final : public ConfigSource {
  public:
   Result<config::Loaded> read() override { return next; }
   std::string origin() const override { return "the test"; }
+  ConfigStanding standing() const override { return {ConfigStanding::Is::kDefault}; }
   void accepted() override { ++accepts; }
 
   std::optional<std::chrono::milliseconds> retry_after() const override { return retry; }
@@ -95,6 +96,26 @@ TEST_F(ConfigFollowerTest, WhatCannotBeKnownNowIsNoFaultOfTheConfiguration) {
   source_.next = fail(Code::kUnavailable, "the API server is away");
   EXPECT_FALSE(follower_.look());
   EXPECT_TRUE(reports_.empty());
+}
+
+TEST_F(ConfigFollowerTest, ItKnowsWhetherTheConfigurationInForceIsTheOneThatIsAskedFor) {
+  using Is = ConfigStanding::Is;
+  EXPECT_EQ(follower_.standing().is, Is::kUnknown);
+  follower_.look();
+  EXPECT_EQ(follower_.standing().is, Is::kDefault) << "as its source says";
+  source_.next = fail(Code::kInvalidArgument, "replicas: -3");
+  follower_.look();
+  EXPECT_EQ(follower_.standing().is, Is::kOlder);
+  source_.next = fail(Code::kUnavailable, "the API server is away");
+  follower_.look();
+  EXPECT_EQ(follower_.standing().is, Is::kOlder) << "nobody took back what was asked for";
+  source_.next = with_replicas(4);
+  follower_.look();
+  EXPECT_EQ(follower_.standing().is, Is::kDefault);
+  source_.next = with_replicas(2);
+  fits_ = fail(Code::kFailedPrecondition, "no channel 7");
+  follower_.look();
+  EXPECT_EQ(follower_.standing().is, Is::kOlder);
 }
 
 TEST_F(ConfigFollowerTest, AFileThatIsBeingWrittenIsNoRefusalAndIsLookedAtAgain) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/config/config_standing.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/result.h"
@@ -35,6 +36,8 @@ class ConfigSource {
   // (...), content 1a2b3c4d". The Node's condition has it, so changed content under the same key is
   // news there.
   virtual std::string origin() const = 0;
+  // Of the configuration of the last read() that succeeded, once it is in force; never kOlder.
+  virtual ConfigStanding standing() const = 0;
   // Called when the configuration of the last read() is in force.
   virtual void accepted() {}
   // The configuration in force before this process started. kNotFound: nothing was kept.
@@ -60,6 +63,9 @@ class FileSource final : public ConfigSource {
   Result<config::Loaded> read() override;
   std::optional<std::chrono::milliseconds> retry_after() const override;
   std::string origin() const override { return file_.empty() ? "flags alone" : origin_; }
+  ConfigStanding standing() const override {
+    return {file_.empty() ? ConfigStanding::Is::kDefault : ConfigStanding::Is::kCurrent};
+  }
   std::vector<std::filesystem::path> watch_paths() const override;
   // The log line for a program that cannot start because of `error`, from read() or a check of its
   // result.

@@ -25,6 +25,7 @@ class Source final : public ConfigSource {
     return config::Loaded{.config = {}, .warnings = {}, .json = "now"};
   }
   std::string origin() const override { return "x"; }
+  ConfigStanding standing() const override { return {}; }
   Result<config::Loaded> last_good() override {
     if (!kept) return fail(Code::kNotFound, "nothing was kept");
     return config::Loaded{.config = {}, .warnings = {}, .json = "kept"};

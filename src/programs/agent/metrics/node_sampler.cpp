@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/config/config_standing.h"
 #include "agent/hardware/last_xids.h"
 #include "agent/metrics/attribution.h"
 #include "agent/metrics/tranche_parts.h"
@@ -42,6 +43,20 @@ void keep(Result<std::vector<Result<Reading>>> readings, std::chrono::steady_clo
   }
 }
 
+std::optional<metrics::Configuration> configuration_of(const State& state) {
+  switch (state.get<ConfigStanding>().is) {
+    case ConfigStanding::Is::kCurrent:
+      return metrics::Configuration::kCurrent;
+    case ConfigStanding::Is::kOlder:
+      return metrics::Configuration::kOlder;
+    case ConfigStanding::Is::kDefault:
+      return metrics::Configuration::kDefault;
+    case ConfigStanding::Is::kUnknown:
+      break;
+  }
+  return std::nullopt;
+}
+
 // Pods that have ended hold nothing, even if kubelet still lists them.
 holdings::Holdings without_ended(const holdings::Holdings& held,
                                  const std::vector<cluster::Pod>& pods) {
@@ -63,8 +78,10 @@ NodeSampler::NodeSampler(Ports ports)
 
 void NodeSampler::follow(const State& state, std::shared_ptr<const offer::Offer> offer) {
   if (!state.machine) return;
-  auto seen = std::make_shared<const Seen>(Seen{
-      .machine = *state.machine, .xids = state.get<LastXids>().by_gpu, .offer = std::move(offer)});
+  auto seen = std::make_shared<const Seen>(Seen{.machine = *state.machine,
+                                                .xids = state.get<LastXids>().by_gpu,
+                                                .configuration = configuration_of(state),
+                                                .offer = std::move(offer)});
   const std::scoped_lock lock(mutex_);
   seen_ = std::move(seen);
 }
@@ -174,6 +191,7 @@ NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<usage::Check> 
   figures.memory = std::move(attributed.memory);
   figures.tranches = std::move(attributed.tranches);
   figures.checks = std::move(checks);
+  figures.configuration = seen.configuration;
   return made;
 }
 

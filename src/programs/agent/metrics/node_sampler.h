@@ -71,6 +71,7 @@ class NodeSampler {
   struct Seen {
     gpu::Machine machine;
     std::map<std::string, std::uint64_t> xids;
+    std::optional<metrics::Configuration> configuration;
     std::shared_ptr<const offer::Offer> offer;
   };
   struct Made {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "agent/config/config_standing.h"
 #include "agent/hardware/last_xids.h"
 #include "offer/make_offer.h"
 #include "offer/testing.h"
@@ -251,6 +252,16 @@ TEST_F(NodeSamplerTest, TheLastXidStays) {
   sampler_->follow(state_, offer_);
   sample();
   EXPECT_EQ(sampler_->figures()->gpus[0].last_xid, 79U);
+}
+
+TEST_F(NodeSamplerTest, WhetherTheConfigurationIsTheOneAskedForIsPassedOn) {
+  sampler_->follow(state_, offer_);
+  sample();
+  EXPECT_EQ(sampler_->figures()->configuration, std::nullopt) << "not known yet";
+  state_.set(ConfigStanding{ConfigStanding::Is::kOlder});
+  sampler_->follow(state_, offer_);
+  sample();
+  EXPECT_EQ(sampler_->figures()->configuration, metrics::Configuration::kOlder);
 }
 
 TEST_F(NodeSamplerTest, ALostGpuIsNotRead) {
