@@ -47,6 +47,9 @@ users' own win. */}}
 {{- if and $m.podMonitor.enabled (not $m.enabled) }}
 {{- fail "\n'metrics.podMonitor.enabled=true' has Prometheus ask for metrics, and with 'metrics.enabled=false' no agent serves any.\nSet 'metrics.enabled=true', or 'metrics.podMonitor.enabled=false'." }}
 {{- end }}
+{{- if and $m.grafanaDashboard.enabled (not $m.enabled) }}
+{{- fail "\n'metrics.grafanaDashboard.enabled=true' makes a dashboard of metrics, and with 'metrics.enabled=false' no agent serves any.\nSet 'metrics.enabled=true', or 'metrics.grafanaDashboard.enabled=false'." }}
+{{- end }}
 {{- if and $m.podMonitor.enabled $m.tls.secretName (not $m.podMonitor.tlsConfig) }}
 {{- fail "\n'metrics.tls.secretName' has the agents serve HTTPS, and Prometheus asks each Pod by its address, which is in no certificate.\nSet 'metrics.podMonitor.tlsConfig': {serverName: NAME, ca: {secret: {name: SECRET, key: ca.crt}}}, NAME being in the certificate." }}
 {{- end }}
