@@ -108,7 +108,7 @@ GPUS = [
           unit="celsius"),
     lines("Power", "", target(dcgm("DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS"), "{{hostname}} {{gpu}}"),
           unit="watt"),
-    table("Last XID", "Since the agent's start; 0: none.",
+    table("Last XID", "Since the agent's start; no line: none.",
           {"XID": (dcgm("DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR"), "none")}, 8),
 ]
 

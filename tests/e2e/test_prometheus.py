@@ -1,9 +1,11 @@
 """A real Prometheus that scrapes a real agent: what dashboards ask for has data, and sums close in it."""
 
+import http.server
 import json
 import os
 import socket
 import sys
+import threading
 import urllib.parse
 import urllib.request
 
@@ -23,16 +25,19 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root"),
 ]
 
+# What no agent here serves: the controller's series.
+CONTROLLER = ROOT / "tests/data/boards/controller.prom"
+DASHBOARD = ROOT / "deploy/helm/tranche/files/dashboard.json"
 BOARDS = sorted((ROOT / "tests/data/boards").glob("*.promql"))
 
 
 class Prometheus:
-    """It scrapes a target each second, and keeps the target's labels."""
+    """It scrapes targets each second, and keeps their labels."""
 
-    def __init__(self, folder, target: str):
+    def __init__(self, folder, *targets: str):
         folder.mkdir()
         scrape = {"job_name": "tranche", "honor_labels": True, "scrape_interval": "1s", "scrape_timeout": "1s"}
-        scrape["static_configs"] = [{"targets": [target]}]
+        scrape["static_configs"] = [{"targets": list(targets)}]
         config = folder / "prometheus.yml"
         config.write_text(json.dumps({"scrape_configs": [scrape]}))
         with socket.socket() as free:
@@ -59,7 +64,30 @@ class Prometheus:
 
 
 @pytest.fixture
-def scraped(programs):  # noqa: F811
+def controller():
+    """The address of a server that answers every request with the controller's series."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(CONTROLLER.read_bytes())
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def scraped(programs, controller):  # noqa: F811
     """A node whose shared GPUs two limited programs and one of the host use, and its Prometheus."""
     here = programs.here
     arbiter = here.dir / "arbiter"
@@ -71,7 +99,8 @@ def scraped(programs):  # noqa: F811
         assert client("allocate", mebibytes) == 0
         assert client("spin", 100_000_000) == 0 and client("synchronize") == 0
     occupy(here, "--memory", "100Mi", "--util", "30")
-    prometheus = Prometheus(here.dir / "prometheus", f"127.0.0.1:{agent.port}")
+    prometheus = Prometheus(here.dir / "prometheus", f"127.0.0.1:{agent.port}", controller)
+    prometheus.here = here
     yield prometheus
     prometheus.process.kill()
 
@@ -80,11 +109,27 @@ def queries(board) -> list[str]:
     return [line for line in board.read_text().splitlines() if line and not line.startswith("#")]
 
 
+def has_seen_an_xid(scraped) -> bool:
+    """Raises one, a program's fault, until it is in a scrape: what is raised before the agent listens is not seen."""
+    scraped.here.sim("xid", "--gpu", 1, "--xid", 31)
+    return scraped.answers("DCGM_FI_DEV_XID_ERRORS")
+
+
+def dashboard_queries() -> list[str]:
+    """Those of the chart's dashboard, as Grafana sends them for all nodes and Pods."""
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    found = [target["expr"] for panel in panels for target in panel.get("targets", [])]
+    assert len(found) > 25
+    return [query.replace("$node", ".+").replace("$namespace", ".*").replace("$pod", ".*") for query in found]
+
+
 @pytest.mark.parametrize("programs", ["h200"], indirect=True)
 def test_every_query_of_a_board_has_data(scraped):
-    """Also those of docs/metrics.md, and NVIDIA's figures as the platform asks for them."""
+    """Also those of the dashboard, of docs/metrics.md, and NVIDIA's figures as the platform asks for them."""
+    wait_until(lambda: has_seen_an_xid(scraped), "an XID", deadline=60)
     asked = ["DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED"]
     asked += [query for board in BOARDS for query in queries(board)]
+    asked += dashboard_queries()
     for query in asked:
         wait_until(lambda query=query: scraped.answers(query), f"data for {query}", deadline=60)
     # The same number in Prometheus, by three ways.
