@@ -1,4 +1,5 @@
-// Tables that become a list of labelled lines on a narrow screen (style.css, .stack).
+// Tables that become a list of labelled lines on a narrow screen (style.css, .stack). The roles keep them tables for
+// screen readers even then.
 
 import { type Child, h } from "./dom";
 
@@ -19,26 +20,28 @@ export function table<T>(
     [column.number && "number", column.wide && "wide"].filter(Boolean).join(" ") || undefined;
   return h(
     "table",
-    { class: "stack" },
+    { class: "stack", role: "table" },
     h("caption", {}, caption),
     h(
       "thead",
-      {},
+      { role: "rowgroup" },
       h(
         "tr",
-        {},
-        columns.map((column) => h("th", { scope: "col", class: kind(column) }, column.head)),
+        { role: "row" },
+        columns.map((column) =>
+          h("th", { scope: "col", role: "columnheader", class: kind(column) }, column.head),
+        ),
       ),
     ),
     h(
       "tbody",
-      {},
+      { role: "rowgroup" },
       rows.map((row) =>
         h(
           "tr",
-          attributes(row),
+          { role: "row", ...attributes(row) },
           columns.map((column) =>
-            h("td", { class: kind(column), "data-head": column.head }, column.cell(row)),
+            h("td", { role: "cell", class: kind(column), "data-head": column.head }, column.cell(row)),
           ),
         ),
       ),

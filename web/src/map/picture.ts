@@ -34,8 +34,12 @@ function placeOf({ start, size }: Instance): Place | undefined {
 
 // Memory slices of a GPU, in which instances have their places.
 function slicesOf(gpu: GpuModel): number {
-  const ends = gpu.gpu.instances.map(placeOf).map((place) => (place ? place.start + place.size : 0));
-  return Math.max(/\bA30\b/.test(gpu.gpu.model) ? 4 : 8, ...ends);
+  return gpu.gpu.instances
+    .map(placeOf)
+    .reduce(
+      (most, place) => Math.max(most, place ? place.start + place.size : 0),
+      /\bA30\b/.test(gpu.gpu.model) ? 4 : 8,
+    );
 }
 
 function instanceStripes(gpu: GpuModel, one: Instance, x: number, width: number): Stripe[] {
@@ -54,14 +58,14 @@ function migStripes(gpu: GpuModel): Stripe[] {
   const slices = slicesOf(gpu);
   const taken = new Array<boolean>(slices).fill(false);
   const stripes: Stripe[] = [];
-  for (const one of gpu.gpu.instances) {
+  for (const one of gpu.gpu.instances.slice(0, MOST_SLICES)) {
     const place = placeOf(one);
     if (!place) continue;
     taken.fill(true, place.start, place.start + place.size);
     stripes.push(...instanceStripes(gpu, one, place.start / slices, place.size / slices));
   }
   // Instances whose places nobody has told: side by side in what is left.
-  const placeless = gpu.gpu.instances.filter((one) => !placeOf(one));
+  const placeless = gpu.gpu.instances.filter((one) => !placeOf(one)).slice(0, MOST_SLICES);
   const free = taken.flatMap((is, slice) => (is ? [] : [slice]));
   placeless.forEach((one, index) => {
     const from = Math.floor((index * free.length) / placeless.length);

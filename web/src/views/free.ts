@@ -43,6 +43,11 @@ const NAMESPACES: Column<NamespaceUse>[] = [
   { head: "Pending", number: true, cell: (one) => figure("pending", one.pending) },
 ];
 
+const MOST = 500; // rows
+
+const caption = (rows: number): string =>
+  rows > MOST ? `By namespace: the first ${MOST} rows of ${rows.toLocaleString("en")}` : "By namespace";
+
 export class FreeView implements View {
   readonly title = "Free";
   constructor(private readonly root: HTMLElement) {}
@@ -64,7 +69,7 @@ export class FreeView implements View {
         h("li", {}, swatch("free"), " free"),
       ),
       fleet.namespaces.length > 0 &&
-        table("By namespace", NAMESPACES, fleet.namespaces, (one) => ({
+        table(caption(fleet.namespaces.length), NAMESPACES, fleet.namespaces.slice(0, MOST), (one) => ({
           "data-row": `${one.ns} ${one.resource} ${one.tier}`,
         })),
     );
