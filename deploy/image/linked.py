@@ -44,7 +44,7 @@ def linked_archives(build: Path, target: str) -> list[Path]:
 
 def compiled_headers(build: Path, target: str) -> set[Path]:
     """Headers of packages that the target's objects were compiled from."""
-    objects = {line for line in _ninja(build, "inputs", target).splitlines() if line.endswith(".o")}
+    objects = {line for line in inputs(build, target) if line.endswith(".o")}
     headers, current = set(), False
     for line in _ninja(build, "deps").splitlines():
         if line and not line.startswith(" "):
@@ -52,6 +52,11 @@ def compiled_headers(build: Path, target: str) -> set[Path]:
         elif current and "/usr/" in line:
             headers.add(build / line.strip())  # some are relative: ../arm64-root/usr/include
     return headers
+
+
+def inputs(build: Path, target: str) -> list[str]:
+    """Files that the target is made of, those of the build folder relative to it."""
+    return _ninja(build, "inputs", target).splitlines()
 
 
 def _compilers_file(compiler: str, name: str) -> Path:

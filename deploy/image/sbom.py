@@ -1,13 +1,14 @@
 """The image's bill of materials, SPDX 2.3 as JSON: every file with its digests, every Debian package that a
-file is of or that is linked into the program, and how they hang together."""
+file is of or that is linked into the program, every npm package of its web page, and how they hang together."""
 
 import hashlib
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+import bundled
 import debian
 from archive import Content, Directory, Source, Symlink
 
@@ -22,8 +23,10 @@ def sbom(
     arch: str,
     created: int,
     tree: debian.Tree,
+    npm: Iterable[bundled.Npm] = (),
 ) -> dict:
-    """`files` is the image's, `static` what linked.static_packages() found, `created` seconds since 1970."""
+    """`files` is the image's, `static` what linked.static_packages() found, `npm` what bundled.npm_packages()
+    did, `created` seconds since 1970."""
     entries = {
         path: _file(path, _content(source))
         for path, source in sorted(files.items())
@@ -48,6 +51,8 @@ def sbom(
         relate(_id("deb", owner.name) if owner else holder, "CONTAINS", entry["SPDXID"])
     for package, how in static.items():
         relate("SPDXRef-tranche", "STATIC_LINK" if how == "archive" else "CONTAINS", _id("deb", package.name))
+    for package in npm:
+        relate("SPDXRef-tranche", "CONTAINS", _id("npm", package.name))
     packages = {*owners.values(), *static}
     for package in sorted(packages - set(static)):
         relate("SPDXRef-image", "CONTAINS", _id("deb", package.name))
@@ -61,7 +66,7 @@ def sbom(
             "created": datetime.fromtimestamp(created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "creators": ["Tool: tranche-deploy-image"],
         },
-        "packages": [image, program, *map(_debian_package, sorted(packages))],
+        "packages": [image, program, *map(_debian_package, sorted(packages)), *map(_npm_package, npm)],
         "files": list(entries.values()),
         "relationships": relations,
     }
@@ -108,10 +113,18 @@ def _debian_package(package: debian.Package) -> dict:
     entry = _package(_id("deb", package.name), package.name, package.version, "LIBRARY")
     entry["supplier"] = "Organization: Debian"
     entry["sourceInfo"] = f"built package from: {package.source} {package.source_version}"
-    entry["externalRefs"] = [
-        {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": package.purl}
-    ]
+    entry["externalRefs"] = [_purl(package.purl)]
     return entry
+
+
+def _npm_package(package: bundled.Npm) -> dict:
+    entry = _package(_id("npm", package.name), package.name, package.version, "LIBRARY", package.licence)
+    entry["externalRefs"] = [_purl(package.purl)]
+    return entry
+
+
+def _purl(purl: str) -> dict:
+    return {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}
 
 
 def _package(identity: str, name: str, version: str, purpose: str, declared: str = NONE) -> dict:

@@ -164,6 +164,19 @@ def test_the_bill_names_what_is_linked_in(image):
     assert names["libc6"]["externalRefs"][0]["referenceLocator"].startswith("pkg:deb/debian/libc6@")
 
 
+def test_the_bill_names_the_library_of_the_web_page(image):
+    """In a program that carries the page."""
+    npm = {
+        p["name"]: (p["versionInfo"], p["licenseDeclared"])
+        for p in image[2]["packages"]
+        for reference in p.get("externalRefs", ())
+        if reference["referenceLocator"].startswith("pkg:npm/")
+    }
+    carried = b"uPlot" in TRANCHE.read_bytes()
+    wanted = json.loads((ROOT / "web/package.json").read_text())["dependencies"] if carried else {}
+    assert npm == {name: (version, "MIT") for name, version in wanted.items()}
+
+
 def test_the_same_bytes_every_time(image, tmp_path):
     out = image[0]
     assert build("--tranche", TRANCHE, "--output", tmp_path / "tranche.tar").returncode == 0
