@@ -89,6 +89,7 @@ const nameless = () => {
 
 for (const [width, colorScheme, ground] of [
   [360, "dark", "rgb(18, 23, 28)"],
+  [1250, "dark", "rgb(18, 23, 28)"],
   [1920, "light", "rgb(255, 255, 255)"],
 ]) {
   test(`${width} px, ${colorScheme}: nothing is wider, and text can be read`, () =>
@@ -96,6 +97,12 @@ for (const [width, colorScheme, ground] of [
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${view}: ${wide}`);
       assert.deepEqual(await page.evaluate(beyond, width), [], view);
+      // Nor so narrow that it breaks after each letter.
+      const narrow = await page.$$eval(
+        "td",
+        (all) => all.filter((one) => one.textContent.trim() && one.clientWidth < 30).length,
+      );
+      assert.equal(narrow, 0, view);
       const faint = (await page.evaluate(contrasts)).filter(({ ratio }) => ratio < 4.5);
       assert.deepEqual(faint, [], view);
       assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), ground);

@@ -18,19 +18,19 @@ interface Row {
 
 const part = (of: Maybe, whole: Maybe): Maybe => (of === undefined || !whole ? undefined : of / whole);
 
+// How many times its promised share would be what it got, of one that had to wait for the GPU.
+function starvation(one: Container): Maybe {
+  if (!one.waitedShare || one.computePromised === undefined || one.computeShare === undefined)
+    return undefined;
+  return one.computePromised / Math.max(one.computeShare, 0.001);
+}
+
 // The largest first; unknown last.
 const ORDERS: Record<string, { words: string; by: (one: Container) => Maybe }> = {
   limit: { words: "closest to its memory limit", by: (one) => part(one.memoryUsed, one.memoryLimit) },
   memory: { words: "most memory", by: (one) => one.memoryUsed },
   time: { words: "most GPU time", by: (one) => one.computeShare },
-  starved: {
-    words: "furthest below its share",
-    by: (one) =>
-      part(
-        one.waitedShare !== undefined && one.waitedShare > 0 ? one.computePromised : undefined,
-        one.computeShare === undefined ? undefined : Math.max(one.computeShare, 0.001),
-      ),
-  },
+  starved: { words: "furthest below its share", by: starvation },
   waited: { words: "longest waits for the GPU", by: (one) => one.waitedShare },
 };
 
