@@ -4,6 +4,7 @@ shown the files that the program carries and fleets of fleets.py."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -68,6 +69,19 @@ def test_types(tmp_path):
         capture_output=True, text=True,
     )
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def words(source, kind):
+    """Of an enum, as fleet/v1 has them."""
+    return set(re.findall(rf'pair{{{kind}::k\w+, std::string_view\("([\w-]+)"\)', (ROOT / source).read_text()))
+
+
+def test_every_word_of_the_fleet_has_words_for_people():
+    page = (ROOT / "web" / "src" / "words.ts").read_text()
+    found = words("src/kubernetes/fleet/fleet.cpp", "Cause")
+    found |= words("src/kubernetes/usage/node_usage.cpp", "Mechanism")
+    assert len(found) >= 17
+    assert not [word for word in found if not re.search(rf'^ *"?{word}"?: [{{"]', page, re.M)]
 
 
 def test_lock_files_name_no_host():

@@ -129,6 +129,8 @@ test("a controller that fails leaves the last figures, with their time", async (
 test("fields of a wrong kind count as unknown, and words of a later version are shown", async (t) => {
   const torn = structuredClone(fleet);
   torn.waiting[0].cause = "a-later-cause";
+  torn.waiting[1].cause = "constructor";
+  torn.nodes[0].usage.checks = [{ name: "constructor" }];
   torn.nodes[0].usage.containers[0].memoryUsed = "2 GiB";
   torn.nodes[0].usage.gpus[0].memory = 7;
   torn.nodes[0].usage.gpus.push(null);
@@ -137,7 +139,16 @@ test("fields of a wrong kind count as unknown, and words of a later version are 
   site.answer = () => ({ body: JSON.stringify(torn) });
   const page = await opened(t, "#/waiting");
   await page.waitForSelector('[data-cause="a-later-cause"]:has-text("a-later-cause")');
-  for (const hash of ["#/map", "#/pods", "#/free", "#/node/gpu-a", "#/node/gpu-b", "#/pod/team-a/train-0"]) {
+  for (const hash of [
+    "#/map",
+    "#/pods",
+    "#/free",
+    "#/pods?sort=constructor",
+    "#/map?sort=constructor",
+    "#/node/gpu-a",
+    "#/node/gpu-b",
+    "#/pod/team-a/train-0",
+  ]) {
     await page.goto(site.base + hash);
     await page.waitForSelector(".view");
   }

@@ -16,32 +16,36 @@ export const MECHANISMS: Record<Mechanism, MechanismWords> = {
   share: { name: "share", letter: "S", means: "a share by a claim" },
 };
 
-const CAUSES: Record<string, string> = {
-  "not-enough": "No node has as many free",
-  "no-such-resource": "No node offers what it asks for",
-  taint: "Nodes that have it keep it off by a taint",
-  affinity: "Its selector, affinity or spread leaves no node that has it",
-  "other-resource": "CPU, memory, Pods, ports or volumes are short on nodes that have it",
-  quota: "The quota of its namespace is used up",
-  claim: "Its claim is missing, is being made, or cannot be allocated",
-  gate: "A scheduling gate holds it on purpose",
-  topology: "Kubelet's topology manager rejected it",
-  admission: "Kubelet rejected it",
-  starting: "It has a node and is starting: images, volumes",
-  unknown: "Nobody has said why yet",
-};
+const CAUSES = new Map(
+  Object.entries({
+    "not-enough": "No node has as many free",
+    "no-such-resource": "No node offers what it asks for",
+    taint: "Nodes that have it keep it off by a taint",
+    affinity: "Its selector, affinity or spread leaves no node that has it",
+    "other-resource": "CPU, memory, Pods, ports or volumes are short on nodes that have it",
+    quota: "The quota of its namespace is used up",
+    claim: "Its claim is missing, is being made, or cannot be allocated",
+    gate: "A scheduling gate holds it on purpose",
+    topology: "Kubelet's topology manager rejected it",
+    admission: "Kubelet rejected it",
+    starting: "It has a node and is starting: images, volumes",
+    unknown: "Nobody has said why yet",
+  }),
+);
 
-export const causeWords = (cause: string): string => CAUSES[cause] ?? cause;
+export const causeWords = (cause: string): string => CAUSES.get(cause) ?? cause;
 
-const CHECKS: Record<string, string> = {
-  "host-processes":
-    "The agent does not see the node's processes (hostPID): which Pod uses how much memory is unknown.",
-  "control-groups":
-    "The agent cannot read control groups in a form that it knows: processes cannot be matched with Pods.",
-  pods: "The agent cannot list the node's Pods (RBAC, API server): names of Pods may be missing.",
-  kubelet: "Kubelet does not answer who holds which device: holders may be missing.",
-  driver: "NVML does not list the processes of a GPU: what they use is unknown.",
-  arbiter: "No arbiter runs: compute time is an estimate, or unknown.",
-};
+const CHECKS = new Map(
+  Object.entries({
+    "host-processes":
+      "The agent does not see the node's processes (hostPID): which Pod uses how much memory is unknown.",
+    "control-groups":
+      "The agent cannot read control groups in a form that it knows: processes cannot be matched with Pods.",
+    pods: "The agent cannot list the node's Pods (RBAC, API server): names of Pods may be missing.",
+    kubelet: "Kubelet does not answer who holds which device: holders may be missing.",
+    driver: "NVML does not list the processes of a GPU: what they use is unknown.",
+    arbiter: "No arbiter runs: compute time is an estimate, or unknown.",
+  }),
+);
 
-export const checkWords = (name: string): string => CHECKS[name] ?? "The agent cannot use this source.";
+export const checkWords = (name: string): string => CHECKS.get(name) ?? "The agent cannot use this source.";

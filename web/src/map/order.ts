@@ -17,8 +17,7 @@ function usedPart(node: NodeModel): number {
 const REPORTING = { silent: 0, stale: 1, fresh: 2 };
 
 // Larger comes first. Equal ones stay in the order of their names.
-const FIRST: Record<string, ((node: NodeModel) => number) | undefined> = {
-  name: undefined,
+const FIRST: Record<string, (node: NodeModel) => number> = {
   fullest: usedPart,
   emptiest: (node) => {
     const part = usedPart(node);
@@ -40,7 +39,7 @@ export const ORDERS: Record<string, string> = {
 };
 
 export function ordered<T extends { node: NodeModel }>(nodes: T[], order: string): T[] {
-  const first = FIRST[order];
+  const first = Object.hasOwn(FIRST, order) ? FIRST[order] : undefined;
   if (!first) return nodes;
   return nodes
     .map((one) => ({ one, rank: first(one.node) }))

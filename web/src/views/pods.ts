@@ -93,7 +93,7 @@ export class PodsView implements View {
   constructor(root: HTMLElement, route: Route) {
     this.filter.value = route.query.get("q") ?? "";
     const sort = route.query.get("sort") ?? "limit";
-    this.sort.value = sort in ORDERS ? sort : "limit";
+    this.sort.value = Object.hasOwn(ORDERS, sort) ? sort : "limit";
     this.filter.addEventListener("input", () => this.changed());
     this.sort.addEventListener("change", () => this.changed());
     append(root, [
