@@ -128,12 +128,13 @@ def test_the_gpu_is_full_for_a_neighbour_has_grown(server, programs):  # noqa: F
     sent.write_text(text)
     assert run("incident", "show", "--file", str(sent)) == shown
     sent.write_text(text.replace("hungry", "humble"))
-    assert "checksum" in run("incident", "show", "--file", str(sent), code=1)
+    assert "checksum" in run("incident", "show", "--file", str(sent), code=2)
     sent.write_text(text[: len(text) // 2])
-    run("incident", "show", "--file", str(sent), code=1)
+    run("incident", "show", "--file", str(sent), code=2)
 
 
 def test_a_container_that_refuses_itself_without_end_an_xid_and_a_stall(server, programs):  # noqa: F811
+    programs.here.env["TRANCHE_STALL_AFTER"] = "2s"
     site = Site(server, programs, limited(2))
     uuid = site.here.uuids()[0]
     loud, calm = site.pod("team-a", "loud"), site.pod("team-a", "calm")
