@@ -77,6 +77,10 @@ bool is_grants_file(std::string_view name) {
   return is_file_or_temporary(name, "grants.jsonl") || is_file_or_temporary(name, "rejected.jsonl");
 }
 
+bool is_incident_file(std::string_view name) {
+  return name.ends_with(".json") || name.starts_with('.');
+}
+
 Result<void> remove_files(const std::filesystem::path& folder, bool (*wanted)(std::string_view),
                           std::vector<std::string>& removed) {
   const FsRoot fs;
@@ -202,6 +206,8 @@ Removed clear_state(const std::filesystem::path& folder, const std::filesystem::
   if (all) TRY(remove_files(grants, is_grants_file, removed));
   std::error_code not_empty;  // other files may be left
   std::filesystem::remove(grants, not_empty);
+  TRY(remove_files(folder / "incidents", is_incident_file, removed));
+  std::filesystem::remove(folder / "incidents", not_empty);
   TRY(clear_claims(folder / "claims", removed));
   TRY(remove_files(folder, is_state_file, removed));
   return removed;

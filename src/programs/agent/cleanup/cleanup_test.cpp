@@ -77,8 +77,9 @@ TEST_F(CleanupTest, FilesOfOursGoOthersStay) {
   for (const auto* file :
        {"state/grants/grants.jsonl", "state/grants/rejected.jsonl",
         "state/grants/.grants.jsonl.a1B2c3", "state/config.json", "state/config-being-read",
-        "state/layouts-being-read", "state/agent.n1.status", "state/.agent.n1.status.a1B2c3",
-        "state/handover.sock", "state/handover.sock.new", "state/agent.lock", "state/other"}) {
+        "state/layouts-being-read", "state/incidents/20260101-000000-xid.json",
+        "state/agent.n1.status", "state/.agent.n1.status.a1B2c3", "state/handover.sock",
+        "state/handover.sock.new", "state/agent.lock", "state/other"}) {
     write(file);
   }
   plan_.cdi = true;

@@ -152,9 +152,9 @@ std::string show_incident(const Incident& incident, config::OutputForm form) {
   auto text = fmt::format("{}: {} on {}, {}\n{}: {}\n\n{}", incident.id, kind_of(incident.cause),
                           printable(incident.device), time_of(incident), who(incident),
                           victim_words(incident), holders_table(incident));
-  text +=
-      fmt::format("\nThe {} s before, a letter each, low to high .:-=+*%# (space: not recorded)\n",
-                  Incident::kWindow);
+  text += fmt::format(
+      "\nThe {} s before, one letter a second, from low to high .:-=+*%# (space: not recorded)\n",
+      Incident::kWindow);
   for (const Holder& holder : incident.holders) text += timeline(holder);
   return text;
 }

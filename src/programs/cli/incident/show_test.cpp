@@ -22,11 +22,11 @@ TEST(ShowIncident, ForPeople) {
             R"(20261128-154301-device: out-of-memory on GPU-1, 2026-11-28T15:43:01Z
 Pod team-a/train, container main: asked 2 GiB, limit 8 GiB, used 7.2 GiB: within its limit, but the GPU is full; others hold 12 GiB of it; 4 s before, Pod team-b/other, container main took 3 GiB
 
-HOLDER                             RESOURCE        LIMIT   HELD     GREW
-Pod team-a/train, container main   nvidia.com/gpu  8 GiB   7.2 GiB  -
-Pod team-b/other, container main   nvidia.com/gpu  16 GiB  12 GiB   3 GiB, 4 s before
+HOLDER                            RESOURCE        LIMIT   HELD     GREW
+Pod team-a/train, container main  nvidia.com/gpu  8 GiB   7.2 GiB  -
+Pod team-b/other, container main  nvidia.com/gpu  16 GiB  12 GiB   3 GiB, 4 s before
 
-The 60 s before, a letter each, low to high .:-=+*%# (space: not recorded)
+The 60 s before, one letter a second, from low to high .:-=+*%# (space: not recorded)
 
 Pod team-a/train, container main:
   memory   |                                                          ##| at most 7 GiB
