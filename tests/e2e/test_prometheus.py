@@ -32,19 +32,19 @@ BOARDS = sorted((ROOT / "tests/data/boards").glob("*.promql"))
 
 
 class Prometheus:
-    """It scrapes targets each second, and keeps their labels."""
+    """It scrapes targets each second, and keeps their labels; or does as a configuration says."""
 
-    def __init__(self, folder, *targets: str):
+    def __init__(self, folder, *targets: str, config: dict | None = None):
         folder.mkdir()
         scrape = {"job_name": "tranche", "honor_labels": True, "scrape_interval": "1s", "scrape_timeout": "1s"}
         scrape["static_configs"] = [{"targets": list(targets)}]
-        config = folder / "prometheus.yml"
-        config.write_text(json.dumps({"scrape_configs": [scrape]}))
+        file = folder / "prometheus.yml"
+        file.write_text(json.dumps(config or {"scrape_configs": [scrape]}))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         program = find_program("prometheus")
-        words = [f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
+        words = [f"--config.file={file}", f"--storage.tsdb.path={folder / 'data'}"]
         words += [f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn"]
         self.process = Process(["prometheus", *words], folder / "log", dict(os.environ), executable=program)
 
