@@ -284,15 +284,19 @@ void Usage::prefetch(unsigned slot) const {
   __builtin_prefetch(&file().spent_ns);
 }
 
-Usage::Summary Usage::summary(unsigned slot) const {
+Usage::Summary Usage::counts(unsigned slot) const {
   const wire::Slot& from = file().slot[slot];
   const wire::Failures& failed = from.failures;
-  Summary summary{
-      .refused = from.refused,
-      .longest_ns = from.longest_ns,
-      .driver_refused = failed.driver_refused,
-      .last_refused = failure_of(failed.refused_asked, failed.refused_held, failed.refused_at),
-      .last_driver_refused = failure_of(failed.driver_asked, 0, failed.driver_at)};
+  return {.refused = from.refused,
+          .longest_ns = from.longest_ns,
+          .driver_refused = failed.driver_refused,
+          .last_refused = failure_of(failed.refused_asked, failed.refused_held, failed.refused_at),
+          .last_driver_refused = failure_of(failed.driver_asked, 0, failed.driver_at)};
+}
+
+Usage::Summary Usage::summary(unsigned slot) const {
+  const wire::Slot& from = file().slot[slot];
+  Summary summary = counts(slot);
   for (unsigned i = 0; i < devices_; ++i) {
     summary.charged.push_back(wire::bytes_of(from.charged[i]));
   }

@@ -104,6 +104,7 @@ class Usage {
     Failure last_driver_refused{};  // by the driver
   };
   Summary summary(unsigned slot) const;
+  Summary counts(unsigned slot) const;  // the same without `charged`
   // Its charges less what it has released, bytes by device: NVML should count this much.
   std::vector<std::uint64_t> kept(unsigned slot) const;
   std::uint64_t kept(unsigned slot, unsigned device) const;  // 0 for a forged charge

@@ -194,9 +194,11 @@ Result<void> Arbiter::admit(const std::string& id, TenantLimits limits) {
 void Arbiter::place(Tenant& tenant) {
   const auto& devices = tenant.session->limits().devices;
   tenant.parts.clear();
+  tenant.schedulers.clear();
   for (unsigned i = 0; i < devices.size(); ++i) {
     DeviceScheduler& device = devices_.try_emplace(devices[i].uuid, now()).first->second;
     tenant.parts.push_back(&device.put(tenant.id, *tenant.session, i));
+    tenant.schedulers.push_back(&device);
   }
   next_step_ = now();  // a step must fill in its policy page
 }
@@ -214,6 +216,7 @@ void Arbiter::release(const std::string& id) {
 }
 
 void Arbiter::put_in_order() {
+  is_reading_ready_ = false;
   order_.clear();
   for (auto& [id, tenant] : tenants_) order_.push_back(&tenant);
 }

@@ -107,10 +107,11 @@ class Arbiter {
   struct Tenant {
     limit::TenantId id;
     std::unique_ptr<TenantSession> session;
-    std::vector<DeviceScheduler::Part*> parts{};  // one per device, in the order of its limits
-    std::vector<SlotWork> work{};                 // by slot and device
-    std::size_t next_slot = 0;                    // in session->slots(): where the next step reads
-    std::uint64_t changes = 0;                    // session->changes() at the last look
+    std::vector<DeviceScheduler::Part*> parts{};       // one per device, in the order of its limits
+    std::vector<const DeviceScheduler*> schedulers{};  // the same
+    std::vector<SlotWork> work{};                      // by slot and device
+    std::size_t next_slot = 0;  // in session->slots(): where the next step reads
+    std::uint64_t changes = 0;  // session->changes() at the last look
   };
 
   Arbiter(ArbiterOptions options, TenantFiles files, process::Poller poller, const Clock& clock,
@@ -135,7 +136,9 @@ class Arbiter {
   // `something`: a descriptor was ready (a socket, a pidfd or the watched folder).
   void look_around(bool something);
   void look_at_processes();
-  incidents::NodeReading reading() const;
+  const incidents::NodeReading& reading();
+  void prepare_reading();
+  void fill(incidents::TenantReading& told, const Tenant& tenant) const;
   static std::optional<limit::Ns> busy_since(const Tenant& tenant, unsigned device);
   bool may_lend();
   void lend();
@@ -155,6 +158,9 @@ class Arbiter {
   std::map<std::string, DeviceScheduler> devices_;  // by UUID
   StatusFile status_file_;
   FlightRecorder recorder_;
+  incidents::NodeReading node_reading_;  // reused for every sample
+  std::vector<const Tenant*> read_;      // the tenants in it, in its order
+  bool is_reading_ready_ = false;        // false: tenants came or went since
   MemoryLender lender_;
   ForeignFiles foreign_files_;
   std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the tenants

@@ -45,39 +45,57 @@ std::optional<Ns> Arbiter::busy_since(const Tenant& tenant, unsigned device) {
   return since;
 }
 
-incidents::NodeReading Arbiter::reading() const {
-  incidents::NodeReading node;
+// Tenants that await their usage memory are left out: what they hold is unknown.
+void Arbiter::prepare_reading() {
+  is_reading_ready_ = true;
+  node_reading_ = {};
+  read_.clear();
   for (const auto& [id, tenant] : tenants_) {
-    TenantSession& session = *tenant.session;
+    const TenantSession& session = *tenant.session;
     if (session.awaits_usage()) {
-      node.unsettled.push_back(id);
+      node_reading_.unsettled.push_back(id);
+      is_reading_ready_ = false;
       continue;
     }
-    const auto totals = session.totals();
-    auto& told = node.tenants.emplace_back(
+    read_.push_back(&tenant);
+    auto& told = node_reading_.tenants.emplace_back(
         incidents::TenantReading{.id = id,
                                  .resource = session.limits().resource,
-                                 .refused = wire::add(totals.refused, totals.driver_refused),
-                                 .by_limit = failure_of(totals.last_refused),
-                                 .by_driver = failure_of(totals.last_driver_refused),
+                                 .by_limit = {},
+                                 .by_driver = {},
                                  .devices = {}});
-    const auto& devices = session.limits().devices;
-    for (unsigned i = 0; i < devices.size(); ++i) {
-      told.devices.push_back({.device = devices[i].uuid,
-                              .limit_bytes = limit_of(session, i),
-                              .totals = {.held = held_of(session, i),
-                                         .launches = tenant.parts[i]->launches,
-                                         .gpu_ns = count(charged(id, i)),
-                                         .asked_ns = session.usage().spent_ns(i),
-                                         .waited_ns = count(tenant.parts[i]->waited),
-                                         .refused = told.refused},
-                              .busy_since = busy_since(tenant, i)});
-      if (reconciler_ != nullptr) {
-        node.others[devices[i].uuid] = reconciler_->others_bytes(devices[i].uuid);
-      }
+    for (const auto& device : session.limits().devices) {
+      told.devices.push_back(
+          {.device = device.uuid, .limit_bytes = {}, .totals = {}, .busy_since = {}});
+      node_reading_.others[device.uuid] = 0;
     }
   }
-  return node;
+}
+
+void Arbiter::fill(incidents::TenantReading& told, const Tenant& tenant) const {
+  TenantSession& session = *tenant.session;
+  const auto totals = session.totals();
+  told.refused = wire::add(totals.refused, totals.driver_refused);
+  told.by_limit = failure_of(totals.last_refused);
+  told.by_driver = failure_of(totals.last_driver_refused);
+  for (unsigned i = 0; i < told.devices.size(); ++i) {
+    told.devices[i].limit_bytes = limit_of(session, i);
+    told.devices[i].totals = {.held = held_of(session, i),
+                              .launches = tenant.parts[i]->launches,
+                              .gpu_ns = count(tenant.schedulers[i]->charged(tenant.id)),
+                              .asked_ns = session.usage().spent_ns(i),
+                              .waited_ns = count(tenant.parts[i]->waited),
+                              .refused = told.refused};
+    told.devices[i].busy_since = busy_since(tenant, i);
+  }
+}
+
+const incidents::NodeReading& Arbiter::reading() {
+  if (!is_reading_ready_) prepare_reading();
+  for (std::size_t i = 0; i < read_.size(); ++i) fill(node_reading_.tenants[i], *read_[i]);
+  if (reconciler_ == nullptr) return node_reading_;
+  for (auto& [device, bytes] : node_reading_.others) bytes = reconciler_->others_bytes(device);
+  return node_reading_;
 }
 
 }  // namespace tranche::arbiter

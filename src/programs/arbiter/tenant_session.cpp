@@ -188,7 +188,7 @@ TenantSession::Totals TenantSession::totals() {
 }
 
 void TenantSession::add(const Member& member, Totals& totals) const {
-  const auto summary = usage_.summary(member.slot);
+  const auto summary = usage_.counts(member.slot);
   totals.refused += summary.refused;
   totals.longest_ns = std::max(totals.longest_ns, summary.longest_ns);
   totals.driver_refused += summary.driver_refused;

@@ -1,6 +1,7 @@
 #include "incidents/recorder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tranche::incidents {
@@ -28,22 +29,29 @@ std::vector<Incident> Recorder::take(const NodeReading& node, Ns now, cluster::W
   if (!began_) began_ = now;
   times_.add(now);
   unsettled_.insert(node.unsettled.begin(), node.unsettled.end());
-  forget_others(node);
   others_ = node.others;
-  gpu_ns_.clear();
+  std::ranges::fill(gpu_ns_, 0);
+  auto guess = tenants_.begin();
   for (const TenantReading& reading : node.tenants) {
-    Tenant& tenant = tenant_of(reading);
+    const auto found = tenant_of(reading, guess);
+    guess = std::next(found);
+    Tenant& tenant = found->second;
+    tenant.sample = times_.count();
     for (std::size_t i = 0; i < reading.devices.size(); ++i) {
-      const DeviceReading& device = reading.devices[i];
-      tenant.devices[i].limit_bytes = device.limit_bytes;
-      gpu_ns_[device.device] += device.totals.gpu_ns;
-      if (tenant.devices[i].track) tenant.devices[i].track->add(times_, device.totals);
+      Device& device = tenant.devices[i];
+      device.limit_bytes = reading.devices[i].limit_bytes;
+      gpu_ns_[device.place] += reading.devices[i].totals.gpu_ns;
+      if (device.track) device.track->add(times_, reading.devices[i].totals);
     }
   }
+  forget_others();
   std::vector<Incident> found;
   const Moment moment{now, wall};
+  guess = tenants_.begin();
   for (const TenantReading& reading : node.tenants) {
-    Tenant& tenant = tenants_.at(reading.id);
+    const auto entry = tenant_of(reading, guess);
+    guess = std::next(entry);
+    Tenant& tenant = entry->second;
     for (std::size_t i = 0; i < reading.devices.size(); ++i) {
       follow_waiting(tenant.devices[i], reading.devices[i], now);
     }
@@ -57,15 +65,22 @@ std::vector<Incident> Recorder::take(const NodeReading& node, Ns now, cluster::W
   return found;
 }
 
-Recorder::Tenant& Recorder::tenant_of(const TenantReading& reading) {
+Recorder::Tenants::iterator Recorder::tenant_of(const TenantReading& reading,
+                                                Tenants::iterator guess) {
+  if (guess != tenants_.end() && guess->first == reading.id) return guess;
   const auto [entry, is_new] = tenants_.try_emplace(reading.id);
-  Tenant& tenant = entry->second;
+  if (is_new) equip(reading, entry->second);
+  return entry;
+}
+
+void Recorder::equip(const TenantReading& reading, Tenant& tenant) {
   tenant.resource = reading.resource;
-  for (std::size_t i = tenant.devices.size(); i < reading.devices.size(); ++i) {
-    auto& device = tenant.devices.emplace_back(Device{.device = reading.devices[i].device,
+  for (const DeviceReading& read : reading.devices) {
+    auto& device = tenant.devices.emplace_back(Device{.device = read.device,
                                                       .limit_bytes = {},
                                                       .track = nullptr,
-                                                      .last = reading.devices[i].totals,
+                                                      .last = read.totals,
+                                                      .place = place_of(read.device),
                                                       .starved_since = {},
                                                       .told_launch = {}});
     if (tracks_ == kMostTracks) continue;
@@ -74,17 +89,21 @@ Recorder::Tenant& Recorder::tenant_of(const TenantReading& reading) {
     ++tracks_;
   }
   // What failed under an earlier arbiter is not told again.
-  if (is_new && reading.by_limit.at <= *began_ && reading.by_driver.at <= *began_) {
+  if (reading.by_limit.at <= *began_ && reading.by_driver.at <= *began_) {
     tenant.refused = reading.refused;
   }
-  return tenant;
 }
 
-void Recorder::forget_others(const NodeReading& node) {
-  std::set<std::string_view> there;
-  for (const auto& reading : node.tenants) there.insert(reading.id);
+// Of all devices that a tenant ever had: those of one machine.
+std::size_t Recorder::place_of(const std::string& device) {
+  const auto [entry, is_new] = places_.try_emplace(device, gpu_ns_.size());
+  if (is_new) gpu_ns_.push_back(0);
+  return entry->second;
+}
+
+void Recorder::forget_others() {
   std::erase_if(tenants_, [&](const auto& entry) {
-    if (there.contains(entry.first)) return false;
+    if (entry.second.sample == times_.count()) return false;
     tracks_ -= static_cast<std::size_t>(std::ranges::count_if(
         entry.second.devices, [](const Device& device) { return device.track != nullptr; }));
     return true;
@@ -129,7 +148,7 @@ void Recorder::follow_waiting(Device& device, const DeviceReading& reading, Ns n
   const bool waits = reading.totals.waited_ns > device.last.waited_ns;
   const bool gets_nothing = reading.totals.gpu_ns == device.last.gpu_ns;
   device.last = reading.totals;
-  const auto others = gpu_ns_of_others(reading);
+  const auto others = gpu_ns_of_others(device, reading);
   if (!waits || !gets_nothing) {
     device.starved_since.reset();
     device.told_starved = false;
@@ -140,8 +159,8 @@ void Recorder::follow_waiting(Device& device, const DeviceReading& reading, Ns n
   device.others_gpu_ns = std::min(device.others_gpu_ns, others);  // some have gone
 }
 
-std::uint64_t Recorder::gpu_ns_of_others(const DeviceReading& reading) const {
-  return gpu_ns_.at(reading.device) - reading.totals.gpu_ns;
+std::uint64_t Recorder::gpu_ns_of_others(const Device& device, const DeviceReading& reading) const {
+  return gpu_ns_[device.place] - reading.totals.gpu_ns;
 }
 
 std::optional<Incident> Recorder::find_stall(const TenantReading& reading, Tenant& tenant,
@@ -152,7 +171,7 @@ std::optional<Incident> Recorder::find_stall(const TenantReading& reading, Tenan
     const auto& read = reading.devices[i];
     const auto since = device.starved_since;
     const bool starved = since && moment.now - *since >= stall_after_ && !device.told_starved &&
-                         gpu_ns_of_others(read) > device.others_gpu_ns;
+                         gpu_ns_of_others(device, read) > device.others_gpu_ns;
     const bool is_long = read.busy_since && moment.now - *read.busy_since >= stall_after_ &&
                          device.told_launch != read.busy_since;
     if (!starved && !is_long) continue;

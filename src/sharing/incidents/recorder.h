@@ -66,7 +66,8 @@ class Recorder {
   explicit Recorder(Ns stall_after) : stall_after_(stall_after) {}
 
   // Records a sample and returns what has happened since the last one, without ids. Tenants that
-  // are not in `node` are forgotten. `now` is monotonic, and `wall` is the same moment.
+  // are not in `node` are forgotten. Fastest if tenants are in the order of their ids. `now` is
+  // monotonic, and `wall` is the same moment.
   std::vector<Incident> take(const NodeReading& node, Ns now, cluster::WallTime wall);
   // What happened on `devices` at `at` (kXid): the holders of all of them. `now`, `wall`: as above.
   Incident describe_xid(const std::string& gpu, const std::vector<std::string>& devices,
@@ -81,6 +82,7 @@ class Recorder {
     std::optional<std::uint64_t> limit_bytes;
     std::unique_ptr<Track> track;  // nullptr: there are too many
     Track::Totals last;            // at the sample before
+    std::size_t place = 0;         // in gpu_ns_
     // Since when it has waited without GPU time, and what others had got until then.
     std::optional<Ns> starved_since;
     std::uint64_t others_gpu_ns = 0;
@@ -93,14 +95,18 @@ class Recorder {
     Ns failed_at{0};            // of the last failure that was told
     std::uint64_t refused = 0;  // by then
     std::optional<Ns> told;     // the last incident
+    std::uint64_t sample = 0;   // the count of samples at its last one
   };
   struct Moment {
     Ns now;
     cluster::WallTime wall;
   };
 
-  Tenant& tenant_of(const TenantReading& reading);
-  void forget_others(const NodeReading& node);
+  using Tenants = std::map<std::string, Tenant>;
+  Tenants::iterator tenant_of(const TenantReading& reading, Tenants::iterator guess);
+  void equip(const TenantReading& reading, Tenant& tenant);
+  std::size_t place_of(const std::string& device);
+  void forget_others();
   std::optional<Failure> new_failure(const TenantReading& reading, const Tenant& tenant,
                                      Ns now) const;
   // What each finds is told or, if the tenant must wait for kEach, found again later.
@@ -108,17 +114,18 @@ class Recorder {
                                        Moment moment) const;
   std::optional<Incident> find_stall(const TenantReading& reading, Tenant& tenant, Moment moment);
   void follow_waiting(Device& device, const DeviceReading& reading, Ns now) const;
-  std::uint64_t gpu_ns_of_others(const DeviceReading& reading) const;
+  std::uint64_t gpu_ns_of_others(const Device& device, const DeviceReading& reading) const;
   void add_holders(Incident& incident, const std::vector<std::string>& devices, Ns at) const;
   Holder holder_of(const std::string& id, const Tenant& tenant, const Device& device, Ns at) const;
 
   Ns stall_after_;
   std::optional<Ns> began_;
   SampleTimes times_;
-  std::map<std::string, Tenant> tenants_;
-  std::set<std::string> unsettled_;  // or were so
-  std::map<std::string, std::uint64_t> others_;
-  std::map<std::string, std::uint64_t> gpu_ns_;  // of all tenants, by device
+  Tenants tenants_;
+  std::set<std::string> unsettled_;              // or were so
+  std::map<std::string, std::uint64_t> others_;  // by device
+  std::map<std::string, std::size_t> places_;    // in gpu_ns_, by device
+  std::vector<std::uint64_t> gpu_ns_;            // of all tenants
   std::size_t tracks_ = 0;
 };
 
