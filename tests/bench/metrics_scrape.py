@@ -79,18 +79,20 @@ class Shared:
         return agent
 
     def fill(self):
-        tenants = [tenant(held(self.node, f"pod-{i}")["answer"]) for i in range(self.pods)]
+        answers = [held(self.node, f"pod-{i}")["answer"] for i in range(self.pods)]
         folder = self.node.state / "tenants"
         self.node.start("arbiter", f"--tenants={folder}", f"--state-dir={self.node.dir / 'arbiter'}")
-        for one in tenants:
-            wait_until((folder / one / "arbiter.sock").exists, "the arbiter serves")
-            self.clients.append(Client(self.node.env, folder / one).joined())
+        for answer in answers:
+            mine = folder / tenant(answer)
+            wait_until((mine / "arbiter.sock").exists, "the arbiter serves")
+            self.clients.append(Client(self.node.env | answer["envs"], mine).joined())
             assert self.clients[-1]("allocate", 64) == 0
 
     def close(self):
         for client in self.clients:
             client.end()
-        self.node.close()
+        with contextlib.redirect_stdout(None):  # its logs
+            self.node.close()
 
 
 def idle(agent, seconds: float) -> str:
