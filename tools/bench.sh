@@ -15,6 +15,12 @@ for program in limits_overhead limits_shares; do
 done
 echo "== node.py"
 python3 tests/bench/node.py
+if [ "$(id -u)" = 0 ] && [ -x build/venv/bin/python ]; then
+  # TRANCHE_METRICS_PEER: another exporter's command, TRANCHE_METRICS_PEER_URL: where it serves.
+  echo "== metrics_scrape.py"
+  build/venv/bin/python tests/bench/metrics_scrape.py \
+    ${TRANCHE_METRICS_PEER:+--peer "$TRANCHE_METRICS_PEER" --peer-url "$TRANCHE_METRICS_PEER_URL"}
+fi
 for load in 0 5; do
   echo "== allocate, beside itself, $load busy processes"
   tests/bench/allocate/run --load "$load"
