@@ -45,6 +45,19 @@ foreach(name event_openssl event_extra event_core)
 endforeach()
 target_link_libraries(tranche_https INTERFACE ${archives} Threads::Threads ${CMAKE_DL_LIBS})
 
+# The terminal of tranche-top (docs/decisions/0061-terminal.md). As archives, so that the image needs
+# no further library.
+find_path(TRANCHE_NCURSES_INCLUDE ncursesw/curses.h REQUIRED)
+add_library(tranche_ncurses INTERFACE)
+target_include_directories(tranche_ncurses SYSTEM INTERFACE ${TRANCHE_NCURSES_INCLUDE})
+set(archives)
+foreach(name ncursesw tinfo)
+  find_library(TRANCHE_ARCHIVE_${name} lib${name}.a REQUIRED)
+  mark_as_advanced(TRANCHE_ARCHIVE_${name})
+  list(APPEND archives ${TRANCHE_ARCHIVE_${name}})
+endforeach()
+target_link_libraries(tranche_ncurses INTERFACE ${archives})
+
 # Compressed answers (src/common/http/gzip.h). The archive that gRPC needs as well
 # (cmake/grpc.cmake): a shared one would be loaded by every process of the program.
 find_path(TRANCHE_ZLIB_INCLUDE zlib.h REQUIRED)

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # As tools/setup.sh has them for this machine.
-packages=libc6-dev,libstdc++-12-dev,libcli11-dev,libcurl4-openssl-dev,libevent-dev,libfmt-dev,libgmock-dev,libgrpc++-dev
+packages=libc6-dev,libstdc++-12-dev,libcli11-dev,libcurl4-openssl-dev,libevent-dev,libfmt-dev,libgmock-dev,libgrpc++-dev,libncurses-dev
 packages+=,libgtest-dev,libprotobuf-dev,librapidcheck-dev,libspdlog-dev,libssl-dev,libtomlplusplus-dev,libyaml-cpp-dev
 packages+=,nlohmann-json3-dev
 

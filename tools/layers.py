@@ -30,6 +30,7 @@ OWNERS = {
     "yaml-cpp/": ("base/",),
     "spdlog/": ("base/",),
     "CLI/": ("cli/", "load/main/"),
+    "ncursesw/": ("top/screen/",),
     # docs/decisions/0016-json-values.md
     "nlohmann/": ("base/canonical_json.cpp", "_test.cpp"),
 }

@@ -13,7 +13,7 @@ want=${1:-build}
 
 packages=(
   build-essential ccache cmake git ninja-build pkg-config
-  libcli11-dev libcurl4-openssl-dev libevent-dev libfmt-dev libgrpc++-dev libprotobuf-dev libspdlog-dev libssl-dev
+  libcli11-dev libcurl4-openssl-dev libevent-dev libfmt-dev libgrpc++-dev libncurses-dev libprotobuf-dev libspdlog-dev libssl-dev
   libtomlplusplus-dev libyaml-cpp-dev nlohmann-json3-dev protobuf-compiler protobuf-compiler-grpc zlib1g-dev
 )
 case "$want" in

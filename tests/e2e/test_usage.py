@@ -96,7 +96,6 @@ UNKNOWN = [
     (["agnt"], "tranche: unknown command \"agnt\"; did you mean \"agent\"?"),
     (["limt"], "tranche: unknown command \"limt\"; did you mean \"limit\"?"),
     (["explain", "pod", "p"], "\"explain\" is planned, and not in this release; meanwhile kubectl -n NAMESPACE describe pod POD"),
-    (["top"], "meanwhile kubectl -n NAMESPACE exec POD -- nvidia-smi"),
     (["free"], "meanwhile kubectl get gpunodes shows"),
     (["cost"], "meanwhile kubectl get gpunodes -o json"),
     (["help", "agnt"], "tranche help: unknown command \"agnt\"; did you mean \"agent\"?"),

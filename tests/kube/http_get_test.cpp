@@ -49,6 +49,15 @@ TEST(HttpGetTest, TheTokenGoesIntoASecondHeaderIfOneIsNamed) {
   const auto asked = server.asked();
   EXPECT_EQ(asked.headers.at("x-tranche-token"), "secret");
   EXPECT_EQ(asked.headers.at("authorization"), "Bearer secret");
+
+  auto credentials = server.credentials();
+  credentials.proxied_token.text = "another";
+  server.answer({.body = "{}"});
+  EXPECT_TRUE(open(credentials, {.token_header = "X-Tranche-Token"})
+                  ->get("/v1/fleet", {.deadline = kLong}));
+  const auto other = server.asked();
+  EXPECT_EQ(other.headers.at("x-tranche-token"), "another");
+  EXPECT_EQ(other.headers.at("authorization"), "Bearer secret");
 }
 
 TEST(HttpGetTest, WithoutTlsATokenIsSentOnlyIfThatIsWanted) {

@@ -32,6 +32,8 @@ struct Credentials {
   Secret certificate;           // PEM
   Secret key;                   // PEM
   Secret token;
+  // For a server behind the API server's proxy, where that has another token (HttpGet).
+  Secret proxied_token{};
   std::string ns;    // namespace of the context, or of the Pod
   std::string from;  // for messages: "kubeconfig /x, context y", "the Pod's service account"
 

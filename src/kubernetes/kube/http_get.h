@@ -24,8 +24,8 @@ class HttpGet {
   struct Options {
     std::string user_agent = "tranche";
     std::string peer = "the server";  // for hints: "the agent", "the controller"
-    // The token is sent in this header too: the API server's service proxy keeps `Authorization` to
-    // itself. Empty: in none.
+    // The credentials' proxied_token, or else their token, is sent in this header too: the API
+    // server's service proxy keeps `Authorization` to itself. Empty: in none.
     std::string token_header = {};
     // The token is sent over plain HTTP as well. Only for a server that has no TLS.
     bool token_without_tls = false;

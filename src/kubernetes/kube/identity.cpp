@@ -6,9 +6,9 @@
 namespace tranche::kube {
 namespace {
 
-Result<void> check_token(const std::string& token) {
-  const auto allowed = [](char c) { return c > ' ' && c <= '~'; };
-  if (std::ranges::all_of(token, allowed)) return {};
+Result<void> check_tokens(const Identity& identity) {
+  const auto is_allowed = [](char c) { return c > ' ' && c <= '~'; };
+  if (std::ranges::all_of(identity.token + identity.proxied_token, is_allowed)) return {};
   return fail(Code::kInvalidArgument, "the token holds a space or a control character",
               "it must be one line as the API server issued it");
 }
@@ -26,8 +26,9 @@ Result<std::unique_ptr<IdentityReloader>> IdentityReloader::open(const Credentia
   add(&Identity::certificate, credentials.certificate);
   add(&Identity::key, credentials.key);
   add(&Identity::token, credentials.token);
+  add(&Identity::proxied_token, credentials.proxied_token);
   auto read = read_changed(reloader->sources_, identity);
-  if (read) read = check_token(identity.token);
+  if (read) read = check_tokens(identity);
   if (!read) return std::unexpected(std::move(read).error().with_context(credentials.from));
   reloader->identity_ = std::make_shared<const Identity>(std::move(identity));
   return reloader;
@@ -53,7 +54,7 @@ std::shared_ptr<const Identity> IdentityReloader::current() {
   const auto changed = [](const Source& source) { return source.file.changed(); };
   if (!std::ranges::any_of(sources, changed)) return known;
   auto identity = *known;
-  if (!read_changed(sources, identity) || !check_token(identity.token)) return known;
+  if (!read_changed(sources, identity) || !check_tokens(identity)) return known;
   const std::scoped_lock lock(mutex_);
   if (identity_ != known) return identity_;  // another thread has read the files since
   sources_ = std::move(sources);

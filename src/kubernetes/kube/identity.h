@@ -23,6 +23,7 @@ struct Identity {
   std::string certificate;
   std::string key;
   std::string token;
+  std::string proxied_token{};  // empty: it is `token`
   bool operator==(const Identity&) const = default;
 };
 

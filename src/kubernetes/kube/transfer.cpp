@@ -144,11 +144,11 @@ bool Transfer::prepare(const Exchange& exchange, const std::string& url) {
   handles.headers.reset();
   add(handles.headers, "Accept: application/json");
   add(handles.headers, "Expect:");  // else curl waits for "100 Continue" before it sends a body
-  if (!identity_->token.empty()) {
-    add(handles.headers, "Authorization: Bearer " + identity_->token);
-    if (!endpoint_.token_header.empty()) {
-      add(handles.headers, fmt::format("{}: {}", endpoint_.token_header, identity_->token));
-    }
+  if (!identity_->token.empty()) add(handles.headers, "Authorization: Bearer " + identity_->token);
+  const auto& proxied =
+      identity_->proxied_token.empty() ? identity_->token : identity_->proxied_token;
+  if (!endpoint_.token_header.empty() && !proxied.empty()) {
+    add(handles.headers, fmt::format("{}: {}", endpoint_.token_header, proxied));
   }
   if (exchange.method != "GET") {
     set(CURLOPT_POST, 1L);

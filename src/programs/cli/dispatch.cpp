@@ -34,9 +34,6 @@ constexpr std::array kPlanned = {
     Planned{"explain",
             "kubectl -n NAMESPACE describe pod POD has the Events that say why it waits; "
             "tranche lint --cluster FILE says what is wrong in its manifest"},
-    Planned{"top",
-            "kubectl -n NAMESPACE exec POD -- nvidia-smi shows what a Pod uses, kubectl get "
-            "gpunodes what is held"},
     Planned{"free", "kubectl get gpunodes shows how many tranches of each node are held (HELD)"},
     Planned{"cost", "kubectl get gpunodes -o json has the holdings of each Pod"},
 };

@@ -27,6 +27,7 @@ constexpr std::array kRuns = {
     RunOf{"incident", run_incident_command},
     RunOf{"lint", run_lint_command},
     RunOf{"snapshot", run_snapshot_command},
+    RunOf{"top", run_top_command},
     RunOf{"limit", run_limit_command},
     RunOf{"cleanup", run_cleanup_command},
     RunOf{"completion", run_completion_command},

@@ -20,6 +20,7 @@ int run_controller_command(const Invocation& invocation);
 int run_labels_command(const Invocation& invocation);
 int run_mps_control_command(const Invocation& invocation);
 int run_reference_command(const Invocation& invocation);
+int run_top_command(const Invocation& invocation);
 int run_version_command(const Invocation& invocation);
 
 }  // namespace tranche::cli

@@ -1,24 +1,24 @@
 #pragma once
-// Chooses the cluster for a command as kubectl does: the file of --kubeconfig; else the existing
-// files of KUBECONFIG; else ~/.kube/config; else the service account of the Pod that the command
-// runs in. In a Pod the account comes before ~/.kube/config, unless a context is named.
+// The cluster of a command (kube/choose_cluster.h), from its flags.
 
-#include <map>
-#include <string>
+#include <algorithm>
 
 #include "base/api_server.h"
 #include "base/result.h"
 #include "config/flags/sources.h"
+#include "kube/choose_cluster.h"
 #include "kube/credentials.h"
 
 namespace tranche::cli {
 
-// `asked`: from the flags and KUBECONFIG. `by_flag`: --kubeconfig is given. kFailedPrecondition:
-// none of these exists; the message names the places. kInvalidArgument: a named file or context is
-// unusable.
-Result<kube::Credentials> choose_cluster(const ApiServer& asked, bool by_flag,
-                                         const std::map<std::string, std::string>& environment);
+using kube::choose_cluster;
+
 // From a command's flags and environment.
-Result<kube::Credentials> choose_cluster(const ApiServer& asked, const config::Sources& sources);
+inline Result<kube::Credentials> choose_cluster(const ApiServer& asked,
+                                                const config::Sources& sources) {
+  const bool by_flag = std::ranges::any_of(
+      sources.flags, [](const config::FlagValue& flag) { return flag.name == "kubeconfig"; });
+  return kube::choose_cluster(asked, by_flag, sources.environment);
+}
 
 }  // namespace tranche::cli

@@ -15,6 +15,7 @@
 #include "config/programs/limit_options.h"
 #include "config/programs/lint_options.h"
 #include "config/programs/snapshot_options.h"
+#include "config/programs/top_options.h"
 
 namespace tranche::cli::examples_test {
 namespace {
@@ -60,6 +61,8 @@ std::string wrong_in(const config::Sources& sources, const Command& command, con
       return error_of(config::load_cleanup_options(sources));
     case config::kUseSnapshot:
       return error_of(config::load_snapshot_options(sources));
+    case config::kUseTop:
+      return error_of(config::load_top_options(sources));
     case config::kUseVersion:
       return error_of(config::load_output_form(sources, command.uses));
     case config::kUseLint:

@@ -37,6 +37,7 @@ enum FlagUse : unsigned {
   kUseLayoutApply = 1U << 21U,
   kUseLint = 1U << 22U,          // tranche lint
   kUseSnapshot = 1U << 23U,      // tranche snapshot
+  kUseTop = 1U << 24U,           // tranche top
   kUseIncidentList = 1U << 28U,  // tranche incident list, and so on
   kUseIncidentShow = 1U << 29U,
 };

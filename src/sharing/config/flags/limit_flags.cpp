@@ -58,7 +58,7 @@ constexpr auto kOutputFlags = std::to_array<FlagSpec>({
      .default_text = "table",
      .choices = kNames<"table", "json", "yaml">,
      .help = "table, json or yaml",
-     .uses = kUseLimit | kUseLayoutList | kUseLint | kUseVersion | kUseIncident},
+     .uses = kUseLimit | kUseLayoutList | kUseLint | kUseTop | kUseVersion | kUseIncident},
 });
 
 }  // namespace

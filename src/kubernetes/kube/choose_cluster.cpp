@@ -1,4 +1,4 @@
-#include "cli/shell/cluster_choice.h"
+#include "kube/choose_cluster.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 
 #include "kube/connect.h"
 
-namespace tranche::cli {
+namespace tranche::kube {
 namespace {
 
 using Environment = std::map<std::string, std::string>;
@@ -56,22 +56,22 @@ std::string looked_at(const Environment& environment, const std::filesystem::pat
 
 }  // namespace
 
-Result<kube::Credentials> choose_cluster(const ApiServer& asked, bool by_flag,
-                                         const Environment& environment) {
+Result<Credentials> choose_cluster(const ApiServer& asked, bool by_flag,
+                                   const Environment& environment) {
   if (by_flag && !asked.kubeconfig.empty()) {
-    if (is_there(asked.kubeconfig)) return kube::load_kubeconfig(asked.kubeconfig, asked.context);
+    if (is_there(asked.kubeconfig)) return load_kubeconfig(asked.kubeconfig, asked.context);
     return fail(Code::kInvalidArgument,
                 fmt::format("--kubeconfig: there is no file {}", asked.kubeconfig));
   }
   if (const auto paths = files_of(variable(environment, "KUBECONFIG")); !paths.empty()) {
-    return kube::load_kubeconfigs(paths, asked.context);
+    return load_kubeconfigs(paths, asked.context);
   }
   const auto home = variable(environment, "HOME");
   const auto file =
       home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".kube" / "config";
   const bool in_pod = !variable(environment, "KUBERNETES_SERVICE_HOST").empty();
-  if (in_pod && asked.context.empty()) return kube::find_credentials({}, environment);
-  if (!file.empty() && is_there(file)) return kube::load_kubeconfig(file, asked.context);
+  if (in_pod && asked.context.empty()) return find_credentials({}, environment);
+  if (!file.empty() && is_there(file)) return load_kubeconfig(file, asked.context);
   if (!asked.context.empty()) {
     return fail(Code::kInvalidArgument,
                 fmt::format("context {}: there is no kubeconfig that could have it: {}",
@@ -82,10 +82,4 @@ Result<kube::Credentials> choose_cluster(const ApiServer& asked, bool by_flag,
               fmt::format("no cluster is configured: {}", looked_at(environment, file)), kRemedy);
 }
 
-Result<kube::Credentials> choose_cluster(const ApiServer& asked, const config::Sources& sources) {
-  const bool by_flag = std::ranges::any_of(
-      sources.flags, [](const config::FlagValue& flag) { return flag.name == "kubeconfig"; });
-  return choose_cluster(asked, by_flag, sources.environment);
-}
-
-}  // namespace tranche::cli
+}  // namespace tranche::kube

@@ -1,0 +1,68 @@
+#include "top/view/history.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tranche::top {
+
+std::string gpu_id(const std::string& node, const std::string& uuid) { return node + '\n' + uuid; }
+
+std::string container_id(const std::string& node, const usage::ContainerFigures& container) {
+  std::string id = node;
+  for (const auto* part : {&container.device, &container.ns, &container.pod, &container.container,
+                           &container.resource}) {
+    (id += '\n') += *part;
+  }
+  return id;
+}
+
+void History::add(const Reading& reading) {
+  const auto now = reading.fleet.taken_at;
+  // Readings of a replay that begins again, or of a clock that was set back.
+  if (now < now_) rows_.clear();
+  now_ = now;
+  ++reading_;
+  for (const auto& node : reading.fleet.nodes) {
+    for (const auto& gpu : node.usage.gpus) add(gpu_id(node.name, gpu.uuid), gpu.utilization);
+    for (const auto& container : node.usage.containers) {
+      add(container_id(node.name, container), container.compute_share);
+    }
+  }
+  std::erase_if(rows_, [&](const auto& entry) { return entry.second.reading != reading_; });
+}
+
+void History::add(const std::string& id, std::optional<double> value) {
+  auto found = rows_.find(id);
+  if (found == rows_.end()) {
+    if (rows_.size() >= kMostRows) return;
+    found = rows_.emplace(id, Row()).first;
+  }
+  auto& row = found->second;
+  row.reading = reading_;
+  row.points.push_back({now_, value});
+  while (row.points.size() > kMostPoints || row.points.front().at + kSpan < now_) {
+    row.points.pop_front();
+  }
+}
+
+std::vector<std::optional<double>> History::of(const std::string& id, std::size_t parts) const {
+  std::vector<std::optional<double>> means(parts);
+  const auto found = rows_.find(id);
+  if (found == rows_.end() || parts == 0) return means;
+  std::vector<std::pair<double, int>> sums(parts);
+  using Seconds = std::chrono::duration<double>;
+  for (const auto& point : found->second.points) {
+    if (!point.value) continue;
+    const double part = Seconds(now_ - point.at) / Seconds(kSpan) * static_cast<double>(parts);
+    const auto back = std::min(parts - 1, static_cast<std::size_t>(part));
+    auto& [sum, count] = sums[parts - 1 - back];
+    sum += *point.value;
+    ++count;
+  }
+  for (std::size_t i = 0; i < parts; ++i) {
+    if (sums[i].second > 0) means[i] = sums[i].first / sums[i].second;
+  }
+  return means;
+}
+
+}  // namespace tranche::top
