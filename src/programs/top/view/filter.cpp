@@ -8,7 +8,7 @@
 namespace tranche::top {
 namespace {
 
-using Node = Filter::Node;
+using Node = FilterNode;
 
 bool compare_numbers(Compare compare, double a, double b) {
   switch (compare) {

@@ -19,29 +19,27 @@
 #include <vector>
 
 #include "base/result.h"
+#include "top/view/filter_node.h"
 #include "top/view/row.h"
 
 namespace tranche::top {
 
 class Filter {
  public:
-  static constexpr std::size_t kLongest = 1000;  // bytes
-  static constexpr int kDeepest = 50;            // parentheses and ! within each other
+  static constexpr std::size_t kLongest = kLongestFilter;
 
-  // kInvalidArgument: "column 5: no field 'memm'", with what may stand there as the hint.
+  // Errors: see parse_filter().
   static Result<Filter> parse(std::string_view text);
 
   bool matches(const Row& row) const;
   const std::string& text() const { return text_; }
 
-  struct Node;  // of the expression
-
  private:
-  Filter(std::string text, std::shared_ptr<const Node> root)
+  Filter(std::string text, std::shared_ptr<const FilterNode> root)
       : text_(std::move(text)), root_(std::move(root)) {}
 
   std::string text_;
-  std::shared_ptr<const Node> root_;
+  std::shared_ptr<const FilterNode> root_;
 };
 
 // Whether `text` matches `pattern`, in which * is any text and ? any byte. In time of their

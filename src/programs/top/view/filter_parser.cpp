@@ -19,7 +19,7 @@
 namespace tranche::top {
 namespace {
 
-using Node = Filter::Node;
+using Node = FilterNode;
 using NodePtr = std::shared_ptr<const Node>;
 
 constexpr std::string_view kEndsWord = " \t&|!()=<>\"";
@@ -99,7 +99,7 @@ Result<NodePtr> Parser::all(int depth) {
 
 Result<NodePtr> Parser::inverted(int depth) {
   const auto at = at_;
-  if (depth > Filter::kDeepest) return refuse(at, "too many ! and ( within each other");
+  if (depth > kDeepestFilter) return refuse(at, "too many ! and ( within each other");
   if (take('!')) {
     ASSIGN_OR_RETURN(auto part, inverted(depth + 1));
     return std::make_shared<Node>(Node{.kind = Node::Kind::kNot, .parts = {std::move(part)}});
@@ -228,9 +228,9 @@ Result<NodePtr> Parser::comparison(const Field& field, Compare compare, std::siz
 }  // namespace
 
 Result<NodePtr> parse_filter(std::string_view text) {
-  if (text.size() > Filter::kLongest) {
+  if (text.size() > kLongestFilter) {
     return fail(Code::kInvalidArgument, fmt::format("column {}: a filter has at most {} characters",
-                                                    Filter::kLongest + 1, Filter::kLongest));
+                                                    kLongestFilter + 1, kLongestFilter));
   }
   return Parser(text).parse();
 }

@@ -17,7 +17,7 @@ namespace {
 // none for sums and troubles.
 constexpr std::size_t kLinesForTitle = 4;
 constexpr std::size_t kLinesForSums = 8;
-constexpr std::size_t kMostTroubles = 3;
+constexpr std::size_t kMostTroubles = 4;
 
 }  // namespace
 
@@ -27,7 +27,10 @@ std::vector<Line> Session::above(const Size& size, const Status& status) const {
   lines.push_back(title_line(reading_.get(), status, settings_.signs));
   if (size.lines < kLinesForSums) return lines;
   if (reading_) lines.push_back(sums_line(*reading_, settings_.signs));
-  auto troubles = trouble_lines(reading_.get(), status);
+  std::vector<Line> troubles;
+  for (const auto& line : trouble_lines(reading_.get(), status)) {
+    std::ranges::move(wrapped(line, size.columns), std::back_inserter(troubles));
+  }
   if (troubles.size() > kMostTroubles) troubles.resize(kMostTroubles);
   std::ranges::move(troubles, std::back_inserter(lines));
   return lines;
@@ -54,13 +57,15 @@ std::vector<Line> Session::table(const Size& size, std::size_t lines) {
   return result;
 }
 
-Line Session::footer() const {
+Line Session::footer(std::size_t columns) const {
   Line line;
   if (!complaint_.empty()) {
     line.add(complaint_, Style::kBad);
   } else if (prompt_ != Prompt::kNone) {
-    line.add(prompt_ == Prompt::kFilter ? "filter: " : "find: ", Style::kHeader);
-    line.add(typed_ + "_");
+    const std::string title = prompt_ == Prompt::kFilter ? "filter: " : "find: ";
+    const auto room = columns - std::min(columns, title.size() + 1);
+    line.add(title, Style::kHeader);
+    line.add(typed_.substr(typed_.size() - std::min(typed_.size(), room)) + "_");
   } else {
     line.add(fmt::format("? help  q quit  / filter  f find  s sort: {}{}  t tree  space pause",
                          to_string(settings_.sort), settings_.reverse ? " reversed" : ""),
@@ -88,7 +93,7 @@ std::vector<Line> Session::frame(const Size& size, const Status& status) {
     std::ranges::move(table(size, room - lines.size()), std::back_inserter(lines));
   }
   lines.resize(room);
-  if (has_footer) lines.push_back(footer());
+  if (has_footer) lines.push_back(footer(size.columns));
   for (auto& line : lines) line = fitted(line, size.columns, settings_.signs);
   return lines;
 }

@@ -47,6 +47,7 @@ Sums sums_of(const Reading& reading) {
         add(*gpu.memory, sums.memory);
       } else {
         ++sums.without_account;
+        sums.memory.total += gpu.memory_total.value_or(0);
       }
     }
     for (const auto& container : node.usage.containers) {
@@ -111,24 +112,43 @@ void add_checks(const Reading& reading, std::vector<Line>& lines) {
   }
 }
 
+void add_containers(const Sums& sums, Line& line) {
+  line.add(counted(sums.containers, "container"));
+  if (sums.near_limit > 0) {
+    line.add(fmt::format(", {} near the limit", sums.near_limit), Style::kBad);
+  }
+  if (sums.not_attributed > 0) {
+    line.add(fmt::format(", {} not attributed", sums.not_attributed), Style::kUnknown);
+  }
+}
+
+void add_memory(const Sums& sums, Line& line) {
+  const auto& memory = sums.memory;
+  const auto part = [&](std::string_view name, std::uint64_t amount, Style style) {
+    if (amount == 0) return;
+    line.add(fmt::format(" {} ", name));
+    line.add(bytes_text(amount), style);
+  };
+  line.add(fmt::format("memory {}:", bytes_text(memory.total)));
+  part("containers", memory.containers, Style::kContainers);
+  part("host", memory.host_processes, Style::kHost);
+  part("unknown", memory.unknown, Style::kUnknown);
+  part("unattributed", memory.unattributed, Style::kUnattributed);
+  part("reserved", memory.reserved, Style::kReserved);
+  part("free", memory.free, Style::kPlain);
+  if (sums.without_account > 0) {
+    line.add(fmt::format(" ({} not told apart)", counted(sums.without_account, "GPU")),
+             Style::kUnknown);
+  }
+}
+
 }  // namespace
 
+// What matters most comes first: narrow terminals cut off the rest.
 Line title_line(const Reading* reading, const Status& status, const Signs& signs) {
   const std::string dot = fmt::format(" {} ", signs.dot());
   Line line;
   line.add("tranche top", Style::kStrong);
-  line.add(dot + printable(status.from, 200));
-  if (reading != nullptr && reading->cluster) {
-    line.add(dot);
-    add_reporting(reading->fleet, line);
-  }
-  if (reading != nullptr && !reading->cluster && !reading->fleet.nodes.empty()) {
-    const auto& usage = reading->fleet.nodes.front().usage;
-    if (!usage.node.empty()) line.add(dot + "node " + printable(usage.node, 100));
-    if (!usage.driver_version.empty()) {
-      line.add(dot + "driver " + printable(usage.driver_version, 40));
-    }
-  }
   if (status.paused) {
     line.add(dot);
     line.add("paused", Style::kWarning);
@@ -138,9 +158,21 @@ Line title_line(const Reading* reading, const Status& status, const Signs& signs
     const bool old = *status.age > 10 || !status.trouble.empty();
     line.add(seconds_text(*status.age) + " old", old ? Style::kBad : Style::kPlain);
   }
+  if (reading != nullptr && reading->cluster) {
+    line.add(dot);
+    add_reporting(reading->fleet, line);
+  }
   if (!status.note.empty()) {
     line.add(dot);
     line.add(printable(status.note, 200), Style::kWarning);
+  }
+  line.add(dot + printable(status.from, 200));
+  if (reading != nullptr && !reading->cluster && !reading->fleet.nodes.empty()) {
+    const auto& usage = reading->fleet.nodes.front().usage;
+    if (!usage.node.empty()) line.add(dot + "node " + printable(usage.node, 100));
+    if (!usage.driver_version.empty()) {
+      line.add(dot + "driver " + printable(usage.driver_version, 40));
+    }
   }
   return line;
 }
@@ -149,30 +181,11 @@ Line sums_line(const Reading& reading, const Signs& signs) {
   const auto sums = sums_of(reading);
   const std::string dot = fmt::format(" {} ", signs.dot());
   Line line;
-  const auto& memory = sums.memory;
-  const auto part = [&](std::string_view name, std::uint64_t amount, Style style) {
-    if (amount == 0) return;
-    line.add(fmt::format(" {} ", name));
-    line.add(bytes_text(amount), style);
-  };
-  line.add(fmt::format("{}: {}", counted(sums.gpus, "GPU"), bytes_text(memory.total)));
-  part("containers", memory.containers, Style::kContainers);
-  part("host", memory.host_processes, Style::kHost);
-  part("unknown", memory.unknown, Style::kUnknown);
-  part("unattributed", memory.unattributed, Style::kUnattributed);
-  part("reserved", memory.reserved, Style::kReserved);
-  part("free", memory.free, Style::kPlain);
-  if (sums.without_account > 0) {
-    line.add(fmt::format(" ({} unknown)", counted(sums.without_account, "GPU")), Style::kUnknown);
-  }
-  line.add(dot + counted(sums.containers, "container"));
-  if (sums.near_limit > 0) {
-    line.add(fmt::format(", {} near the limit", sums.near_limit), Style::kBad);
-  }
-  if (sums.not_attributed > 0) {
-    line.add(fmt::format(", {} not attributed", sums.not_attributed), Style::kUnknown);
-  }
+  line.add(counted(sums.gpus, "GPU") + dot);
+  add_containers(sums, line);
   if (reading.cluster) add_waiting(reading.fleet, dot, line);
+  line.add(dot);
+  add_memory(sums, line);
   return line;
 }
 

@@ -40,6 +40,22 @@ std::string fitted(std::string_view text, std::size_t width, Align align, const 
   return align == Align::kLeft ? std::string(text) + blanks : blanks + std::string(text);
 }
 
+std::vector<Line> wrapped(const Line& line, std::size_t width) {
+  if (line.spans.size() != 1 || width == 0) return {line};
+  std::vector<Line> lines;
+  std::string_view rest = line.spans.front().text;
+  while (!rest.empty()) {
+    auto piece = prefix(rest, width);
+    // The last blank, which may stand right behind the piece.
+    const auto blank = piece.size() == rest.size() ? 0 : rest.rfind(' ', piece.size());
+    const bool breaks = blank != std::string_view::npos && blank > 0;
+    if (breaks) piece = rest.substr(0, blank);
+    lines.emplace_back().add(std::string(piece), line.spans.front().style);
+    rest.remove_prefix(piece.size() + (breaks ? 1 : 0));
+  }
+  return lines;
+}
+
 Line fitted(const Line& line, std::size_t width, const Signs& signs) {
   Line result{.selected = line.selected};
   std::size_t left = width;

@@ -58,6 +58,9 @@ std::size_t columns(std::string_view text);
 // Exactly `width` columns: cut, or filled with blanks on the right, or on the left.
 enum class Align { kLeft, kRight };
 std::string fitted(std::string_view text, std::size_t width, Align align, const Signs& signs);
+// A line of one span as several that are at most `width` columns wide, broken at blanks where there
+// are some.
+std::vector<Line> wrapped(const Line& line, std::size_t width);
 // The whole line exactly `width` columns wide.
 Line fitted(const Line& line, std::size_t width, const Signs& signs);
 

@@ -73,7 +73,7 @@ class Session {
   void set_cursor(std::size_t row);
   std::vector<Line> above(const Size& size, const Status& status) const;
   std::vector<Line> table(const Size& size, std::size_t lines);
-  Line footer() const;
+  Line footer(std::size_t columns) const;
 
   Settings settings_;
   History history_;

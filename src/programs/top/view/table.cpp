@@ -18,6 +18,7 @@ struct Cell {
   Style style = Style::kPlain;
 };
 const Cell kNone{"-", Style::kDim};  // it has none
+const Cell kBlank{"", Style::kDim};  // rows of its kind have none
 const Cell kNotKnown{std::string(kUnknownText), Style::kUnknown};
 
 bool is(const Row& row, auto... kinds) { return ((row.kind == kinds) || ...); }
@@ -28,7 +29,7 @@ Cell bytes_cell(const std::optional<std::uint64_t>& bytes) {
 }
 
 Cell used_cell(const Row& row) {
-  if (is(row, RowKind::kInstance)) return kNone;
+  if (is(row, RowKind::kInstance)) return kBlank;
   const auto figures = figures_of(row);
   auto cell = bytes_cell(figures.used);
   if (figures.used && figures.limit.value_or(0) > 0) {
@@ -41,13 +42,14 @@ Cell used_cell(const Row& row) {
 
 // Of a container without a limit: none. Of a GPU: all that it has.
 Cell limit_cell(const Row& row) {
+  if (is(row, RowKind::kProcess)) return kBlank;
   const auto limit = figures_of(row).limit;
   if (limit) return {bytes_text(*limit)};
-  return is(row, RowKind::kGpu, RowKind::kNode, RowKind::kInstance) ? kNotKnown : kNone;
+  return is(row, RowKind::kContainer) ? kNone : kNotKnown;
 }
 
 Cell peak_cell(const Row& row) {
-  if (!is(row, RowKind::kContainer)) return kNone;
+  if (!is(row, RowKind::kContainer)) return kBlank;
   const auto figures = figures_of(row);
   auto cell = bytes_cell(figures.peak);
   if (figures.peak && figures.limit.value_or(0) > 0 &&
@@ -72,29 +74,31 @@ Cell compute_cell(const Row& row) {
 }
 
 Cell promised_cell(const Row& row) {
+  if (!is(row, RowKind::kContainer)) return kBlank;
   const auto share = figures_of(row).promised;
   return share ? Cell{share_text(*share)} : kNone;
 }
 
 Cell waited_cell(const Row& row) {
-  if (!is(row, RowKind::kContainer)) return kNone;
+  if (!is(row, RowKind::kContainer)) return kBlank;
   const auto share = figures_of(row).waited;
   if (!share) return kNotKnown;
   return {share_text(*share), *share == 0 ? Style::kDim : style_of_fill(*share)};
 }
 
 Cell mechanism_cell(const Row& row) {
-  if (!is(row, RowKind::kContainer)) return kNone;
+  if (!is(row, RowKind::kContainer)) return kBlank;
   return {std::string(to_string(row.container->mechanism))};
 }
 
 Cell tier_cell(const Row& row) {
-  if (!is(row, RowKind::kContainer) || row.container->tier.empty()) return kNone;
+  if (!is(row, RowKind::kContainer)) return kBlank;
+  if (row.container->tier.empty()) return kNone;
   return {printable(row.container->tier, 100)};
 }
 
 Cell heat_cell(const Row& row) {
-  if (!is(row, RowKind::kGpu)) return kNone;
+  if (!is(row, RowKind::kGpu)) return kBlank;
   if (!row.gpu->temperature_c) return kNotKnown;
   const double heat = *row.gpu->temperature_c;
   return {fmt::format("{:.0f}C", std::clamp(heat, -999.0, 9999.0)), heat >= 85   ? Style::kBad
@@ -103,14 +107,14 @@ Cell heat_cell(const Row& row) {
 }
 
 Cell power_cell(const Row& row) {
-  if (!is(row, RowKind::kGpu)) return kNone;
+  if (!is(row, RowKind::kGpu)) return kBlank;
   if (!row.gpu->power_w) return kNotKnown;
   return {fmt::format("{:.0f}W", std::clamp(*row.gpu->power_w, -999.0, 99999.0))};
 }
 
 // "0.25" of a GPU.
 Cell gpus_cell(const Row& row) {
-  if (!is(row, RowKind::kContainer)) return kNone;
+  if (!is(row, RowKind::kContainer)) return kBlank;
   return {fmt::format("{:.3g}", std::clamp(row.container->gpus, 0.0, 9999.0))};
 }
 
