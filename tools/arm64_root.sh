@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 # As tools/setup.sh has them for this machine.
 packages=libc6-dev,libstdc++-12-dev,libcli11-dev,libcurl4-openssl-dev,libevent-dev,libfmt-dev,libgmock-dev,libgrpc++-dev,libncurses-dev
 packages+=,libgtest-dev,libprotobuf-dev,librapidcheck-dev,libspdlog-dev,libssl-dev,libtomlplusplus-dev,libyaml-cpp-dev
-packages+=,nlohmann-json3-dev
+packages+=,ncurses-base,nlohmann-json3-dev
 
 cache=${TRANCHE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tranche}
 root=$cache/arm64-$(sha256sum "$0" | cut -c1-12)

@@ -55,7 +55,7 @@ def completion(shell: str) -> bytes:
 
 def files() -> dict[str, tuple[bytes, int]]:
     """Path below the prefix -> content and mode."""
-    found = {name: (built(name), 0o755) for name in ("bin/tranche", "bin/tranche-load")}
+    found = {name: (built(name), 0o755) for name in ("bin/tranche", "bin/tranche-load", "bin/tranche-top")}
     # The agent looks for both beside its own folder.
     found["lib/libtranche-limit.so"] = (built("lib/libtranche-limit.so"), 0o644)
     if (BUILD / "lib/tranche-limit-hook").exists():  # a room that may be taken out

@@ -24,6 +24,9 @@ DRIVER_NEEDS = ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "libr
 # The program loads these itself, when it needs them.
 LOADED = ("libcurl.so.4", "libssl.so.3")
 
+# Descriptions of the terminals that people have; `tranche top` looks for them where Debian's ncurses-base puts them.
+TERMINALS = ("linux", "screen", "screen-256color", "tmux", "tmux-256color", "vt100", "xterm", "xterm-256color")
+
 
 def stripped(program: Path, architecture: str) -> bytes:
     """Without its symbols, a fifth of it. Nobody has a debugger in the image; a core is read with the program as it
@@ -70,21 +73,26 @@ def rootfs(
     tree: debian.Tree,
     static: Iterable[debian.Package] = (),
     limit_library: Path | None = None,
+    top: Path | None = None,
 ) -> dict[str, Source]:
     """Every file of the image. `tree`: where the shared libraries come from. `static`: packages linked into the
     program, for their copyright notices. `limit_library`: what containers with limits load; the program finds it
-    beside its folder, and beside it the container runtime's hook."""
+    beside its folder, and beside it the container runtime's hook. `top`: tranche-top, which needs no further library."""
     architecture = elf.read(program).architecture
     libraries = elf.libraries(program, (*DRIVER_NEEDS, *LOADED), tree)
     files: dict[str, Source] = {**skeleton(), **etc(elf.TRIPLETS[architecture], tree), **libraries}
     files["/usr/bin/tranche"] = Content(stripped(program, architecture), 0o755)
     files |= {f"/usr/bin/{name}": Symlink("tranche") for name in LINKS}
+    described = terminals(tree) if top is not None else {}
+    if top is not None:
+        files["/usr/bin/tranche-top"] = Content(stripped(top, architecture), 0o755)
+        files |= described
     if limit_library is not None:
         files["/usr/lib/libtranche-limit.so"] = beside(limit_library, architecture)
         hook = limit_library.with_name("tranche-limit-hook")
         if hook.exists():
             files["/usr/lib/tranche-limit-hook"] = beside(hook, architecture)
-    shared = {package for file in libraries.values() if (package := tree.owner(file))}
+    shared = {package for file in (*libraries.values(), *described.values()) if (package := tree.owner(file))}
     for package in shared:
         files[f"/var/lib/dpkg/status.d/{package.name}"] = package.status().encode()
     for package in {*shared, *static}:
@@ -92,6 +100,16 @@ def rootfs(
             files[f"/usr/share/doc/{package.name}/copyright"] = Content(notice.read_bytes())
     files["/usr/share/doc/tranche/copyright"] = Content((Path(__file__).parents[2] / "LICENSE").read_bytes())
     return files
+
+
+def terminals(tree: debian.Tree) -> dict[str, Path]:
+    found = {}
+    for name in TERMINALS:
+        path = f"/lib/terminfo/{name[0]}/{name}"
+        if not tree.file(path).exists():
+            raise ValueError(f"{tree.file(path)} does not exist; install ncurses-base")
+        found[tree.place(path)] = tree.file(path)
+    return found
 
 
 def beside(file: Path, architecture: str) -> Content:

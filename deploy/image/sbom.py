@@ -45,7 +45,7 @@ def sbom(
         owner = owners.get(path)
         holder = (
             "SPDXRef-tranche"
-            if path.endswith("/tranche") or path == "/usr/share/doc/tranche/copyright"
+            if path.endswith(("/tranche", "/tranche-top")) or path == "/usr/share/doc/tranche/copyright"
             else "SPDXRef-image"
         )
         relate(_id("deb", owner.name) if owner else holder, "CONTAINS", entry["SPDXID"])

@@ -50,6 +50,7 @@ def test_each_file_lies_where_its_readers_look(installed):
     assert {
         "bin/tranche",
         "bin/tranche-load",
+        "bin/tranche-top",
         "bin/kubectl-tranche",
         "bin/kubectl_complete-tranche",
         "lib/libtranche-limit.so",

@@ -75,7 +75,7 @@ def shared_node(node):
 def test_live_of_an_agent(shared_node, terminal, tmp_path):
     kept = tmp_path / "kept.jsonl"
     live = terminal("--agent", shared_node.url, "--interval", "200ms", "--record", str(kept))
-    text = live.until("/train/")
+    text = live.until(lambda text: "/train/" in text and "time-slicing" in text)
     used = usage(shared_node.metrics)["gpus"][0]["memoryUsed"] // MIB
     line = next(line for line in text.splitlines() if "Tesla T4" in line)
     assert f" {used}Mi " in line and "15.00Gi" in line
@@ -112,7 +112,7 @@ def test_live_of_an_agent(shared_node, terminal, tmp_path):
     assert len(lines) >= 2 and all(line["version"] == "usage/v1" for line in lines)
     replay = terminal("--replay", str(kept), "--speed", "100")
     replay.until("the recording has ended")
-    assert "/train/" in replay.text()
+    replay.until("/train/")
     replay.press("q")
     assert replay.wait() == 0
 

@@ -32,10 +32,10 @@ constexpr Look kLooks[] = {
     {Style::kGood, COLOR_CYAN, COLOR_BLUE, A_NORMAL},
     {Style::kWarning, COLOR_YELLOW, COLOR_MAGENTA, A_NORMAL},
     {Style::kBad, COLOR_RED, COLOR_RED, A_BOLD},
-    {Style::kUnknown, COLOR_MAGENTA, COLOR_MAGENTA, A_NORMAL},
+    {Style::kUnknown, COLOR_MAGENTA, COLOR_CYAN, A_NORMAL},
     {Style::kContainers, COLOR_CYAN, COLOR_BLUE, A_NORMAL},
     {Style::kHost, COLOR_GREEN, COLOR_GREEN, A_NORMAL},
-    {Style::kUnattributed, COLOR_YELLOW, COLOR_RED, A_NORMAL},
+    {Style::kUnattributed, COLOR_YELLOW, COLOR_MAGENTA, A_NORMAL},
     {Style::kReserved, -1, -1, A_DIM},
 };
 
@@ -135,12 +135,15 @@ void Terminal::draw(const std::vector<Line>& lines) {
   int y = 0;
   for (const auto& line : lines) {
     wmove(stdscr, y++, 0);
+    // Of a selected row the name alone: bars are read by their colours.
+    bool reversed = line.selected;
     for (const auto& span : line.spans) {
       const auto found = looks_.find(span.style);
       const auto look = found == looks_.end() ? A_NORMAL : found->second;
-      wattrset(stdscr, static_cast<int>(look | (line.selected ? A_REVERSE : A_NORMAL)));
+      wattrset(stdscr, static_cast<int>(look | (reversed ? A_REVERSE : A_NORMAL)));
       // Fails at the lower right corner, where the cursor has nowhere to go; the sign is there.
       waddnstr(stdscr, span.text.c_str(), static_cast<int>(span.text.size()));
+      reversed = false;
     }
   }
   wrefresh(stdscr);
