@@ -257,7 +257,7 @@ def test_of_the_cluster(controller, terminal, tmp_path):
     done = top("--kubeconfig", config, "-o", "json")
     assert json.loads(done.stdout)["nodes"][1]["why"] == "no answer in time", done.stderr
     assert controller.asked[-1][0] == (
-        "/api/v1/namespaces/tranche/services/https:tranche-controller-web:web/proxy/v1/fleet"
+        "/api/v1/namespaces/tranche/services/tranche-controller-web:web/proxy/v1/fleet"
     )
     done = top("--kubeconfig", config, "--service", "gpu/http:web:80", "--filter", "mem>1Gi")
     assert "team-a/train-0/main" in done.stdout and "gpu-2" not in done.stdout.split("NAME")[1]

@@ -18,7 +18,7 @@ inline constexpr const char* kTokenHeader = "X-Tranche-Token";
 // Of the controller's Service, as the API server's proxy has it.
 struct ServiceName {
   std::string ns = "tranche";
-  std::string service = "https:tranche-controller-web:web";  // [SCHEME:]NAME[:PORT]
+  std::string service = "tranche-controller-web:web";  // [SCHEME:]NAME[:PORT]
   bool operator==(const ServiceName&) const = default;
 };
 

@@ -11,6 +11,8 @@ namespace tranche::top {
 namespace {
 
 constexpr std::size_t kNarrowestName = 14;
+constexpr std::size_t kUsualName = 48;
+constexpr std::size_t kUsualBar = 12;
 constexpr std::size_t kWidestBar = 40;
 
 struct Cell {
@@ -183,7 +185,8 @@ Table::Table(std::size_t width, const Settings& settings, const History& history
   choose(width);
 }
 
-// As many columns as leave the name its share; what is left over widens the name, then the bar.
+// As many columns as leave the name its share. What is left over goes to the bar and the name in
+// turn: Kubernetes' names are long.
 void Table::choose(std::size_t width) {
   for (const auto& column : all_columns()) columns_.push_back(&column);
   const auto name = std::max(kNarrowestName, std::min<std::size_t>(width / 3, 40));
@@ -196,11 +199,18 @@ void Table::choose(std::size_t width) {
     columns_.erase(std::ranges::max_element(columns_, {}, &Column::rank));
   }
   auto left = width - std::min(width, needed());
-  name_width_ = columns_.empty() ? width : std::min(left, name);
-  left -= name_width_;
-  const bool has_bar = std::ranges::find(columns_, "MEMORY", &Column::title) != columns_.end();
-  bar_width_ = has_bar ? 10 + std::min(left, kWidestBar - 10) : 0;
-  if (has_bar) left -= bar_width_ - 10;
+  const auto widen = [&](std::size_t& part, std::size_t most) {
+    const auto more = std::min(left, most - std::min(most, part));
+    part += more;
+    left -= more;
+  };
+  const auto bar = std::ranges::find(columns_, "MEMORY", &Column::title);
+  const bool has_bar = bar != columns_.end();
+  bar_width_ = has_bar ? (*bar)->width : 0;
+  widen(name_width_, name);
+  if (has_bar) widen(bar_width_, kUsualBar);
+  widen(name_width_, kUsualName);
+  if (has_bar) widen(bar_width_, kWidestBar);
   name_width_ += left;
 }
 

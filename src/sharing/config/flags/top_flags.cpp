@@ -23,7 +23,7 @@ constexpr auto kTopFlags = std::to_array<FlagSpec>({
              "--kubeconfig and --context imply it",
      .uses = kUseTop},
     {.name = "service",
-     .default_text = "tranche/https:tranche-controller-web:web",
+     .default_text = "tranche/tranche-controller-web:web",
      .help = "Service of the controller, NAMESPACE/[SCHEME:]NAME[:PORT], for --cluster",
      .uses = kUseTop},
     {.name = "token-file",
