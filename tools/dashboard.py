@@ -83,7 +83,7 @@ FLEET = [
     number("Nodes without figures", "Nodes whose agents do not answer the controller.",
            'sum(max by (reporting) (tranche_nodes{reporting!="fresh"}))', red_from=1),
     number("Pods that wait", "Pods that ask for GPUs and do not run.",
-           f"sum(max by (namespace, {KINDS}, cause) (tranche_pending_pods{WAITS})) or 0 * sum(tranche_nodes)"),
+           f"sum(max by (namespace, {KINDS}, cause) (tranche_pending_pods{WAITS})) or 0 * max(tranche_controller_leads == 1)"),
     bars("How much is free of each kind", "What a new Pod can have now: tranche_capacity_tranches.",
          f'sum by (mechanism, resource, tier) (max by ({KINDS}) (tranche_capacity_tranches{{state="free"}}))',
          "{{resource}} ({{mechanism}}) {{tier}}", "short", 12),

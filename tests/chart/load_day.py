@@ -31,7 +31,7 @@ KINDS = (
     Kind("n1", 2, 16, "nvidia.com/gpu.shared", "time-slicing", 4, True, 2, (30, 150), "bronze"),
     Kind("n2", 2, 16, "nvidia.com/gpu.open", "time-slicing", 4, False, 2, (30, 150)),
     Kind("n3", 1, 24, "nvidia.com/gpu.mps", "mps", 8, True, 4, (10, 60), "gold"),
-    Kind("n4", 1, 80, "nvidia.com/mig-2g.20gb", "mig", 3, True, 2, (15, 60), profiles=("2g.20gb",)),
+    Kind("n4", 1, 80, "nvidia.com/mig-2g.20gb", "mig", 3, True, 6, (15, 60), profiles=("2g.20gb",)),
     Kind("n5", 3, 80, "nvidia.com/gpu", "exclusive", 1, False, 1.2, (60, 240)),
     Kind("n6", 2, 16, "nvidia.com/gpu.shared", "time-slicing", 4, True, 0, (1, 1), "bronze"),  # idle
 )
