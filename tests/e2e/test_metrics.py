@@ -248,3 +248,19 @@ def test_with_a_certificate_nothing_is_in_the_clear(node):
         return re.search(r"^tranche_build_info", done.stdout, re.MULTILINE)
 
     wait_until(over_tls, "it is served with the certificate")
+
+
+def test_a_node_tells_whether_it_serves_what_it_is_asked_to(node):
+    here = node("l20")
+    agent = metrics_agent(here, config=sharing(4))
+
+    def states(page: Page) -> dict[str, float]:
+        return page.by("tranche_configuration", "state")
+
+    when(agent, lambda p: states(p) == {"current": 1, "older": 0, "default": 0}, "its file is in force")
+    here.write("version: v1\nsharing: [no, mapping]\n")
+    when(agent, lambda p: states(p) == {"current": 0, "older": 1, "default": 0}, "the older one is in force")
+    here.write(sharing(2))
+    when(agent, lambda p: states(p)["current"] == 1, "the next one is in force")
+    without = metrics_agent(node("l20"))
+    when(without, lambda p: states(p) == {"current": 0, "older": 0, "default": 1}, "none is asked for")
