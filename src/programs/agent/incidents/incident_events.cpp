@@ -26,17 +26,17 @@ const char* reason_of(const Incident& incident) {
 std::string_view remedy_of(Cause cause) {
   switch (cause) {
     case Cause::kLimit:
-      return "raise its limit (tranche limit set, or the configuration), or have it use less";
+      return "Raise its limit (tranche limit set, or the configuration), or have it use less";
     case Cause::kDevice:
-      return "limit its neighbours, or promise less of the GPU (oversubscribe)";
+      return "Limit its neighbours, or promise less of the GPU (oversubscribe)";
     case Cause::kStarved:
-      return "look at what its neighbours launch";
+      return "Look at what its neighbours launch";
     case Cause::kLongLaunch:
-      return "others of the GPU wait for it";
+      return "Others of the GPU wait for it";
     case Cause::kXid:
       break;
   }
-  return "look the number up in NVIDIA's list of XIDs";
+  return "Look the number up in NVIDIA's list of XIDs";
 }
 
 struct Text {

@@ -34,7 +34,10 @@ IncidentReporter::Ports ports_of(const AgentContext& context) {
                 const auto all = pods == nullptr ? nullptr : pods->shared();
                 return all == nullptr ? book.all() : holdings::with_users(book.all(), *all);
               },
-          .objects = cluster == nullptr ? nullptr : &cluster->objects(),
+          // Where no arbiter runs, the chart gives no permission for Events of Pods.
+          .objects = cluster == nullptr || context.options.arbiter_state_dir.empty()
+                         ? nullptr
+                         : &cluster->objects(),
           .node = node.empty() ? process::host_name() : node,
           .clock = context.clock,
           .log = context.log};
