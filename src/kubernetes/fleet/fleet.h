@@ -39,20 +39,21 @@ struct FleetNode {
   bool operator==(const FleetNode&) const = default;
 };
 
-// One kind of tranche in the cluster: of a resource (device plugin) or of a DeviceClass (claims).
+// One kind of tranche in the cluster: of a resource (device plugin), or devices that claims take. A
+// device counts as allocated once a claim has a part of it.
 struct Capacity {
-  std::string resource;  // "nvidia.com/gpu.shared"; of claims the DeviceClass
+  std::string resource;  // "nvidia.com/gpu.shared"; of claims the driver: "gpu.nvidia.com"
   usage::Mechanism mechanism = usage::Mechanism::kExclusive;
   std::string tier{};  // the GPUTier whose GPUs they are; empty: none
   std::uint64_t advertised = 0;
   std::uint64_t allocated = 0;  // to Pods that are bound and have not ended
-  std::uint64_t withheld = 0;   // unhealthy, or held in another way
+  std::uint64_t withheld = 0;   // unhealthy, or held in another way, and not allocated
   std::uint64_t free = 0;       // what a new Pod can have now; on closed nodes 0
   std::uint64_t pending = 0;    // asked for by Pods that wait
   bool operator==(const Capacity&) const = default;
 };
 
-// What one namespace has of it.
+// What one namespace has of it. A device that claims of several namespaces share counts in each.
 struct NamespaceUse {
   std::string ns;
   std::string resource;
@@ -67,7 +68,7 @@ struct NamespaceUse {
 enum class Cause {
   kNotEnough,       // no node has as many free
   kNoSuchResource,  // no node advertises what it asks for
-  kTaint,           // nodes that have it keep it off
+  kTaint,           // nodes that have it keep it off, by a taint or a cordon
   kAffinity,        // its selector, affinity or spread excludes them
   kOtherResource,   // CPU, memory, Pods, ports or volumes are short on nodes that have it
   kQuota,           // the namespace's quota
@@ -83,7 +84,7 @@ std::string_view to_string(Cause cause);
 bool parse_word(std::string_view word, std::optional<Cause>& cause);
 
 struct Wish {
-  std::string resource;
+  std::string resource;  // of claims the DeviceClass
   std::uint64_t count = 0;
   bool operator==(const Wish&) const = default;
 };
