@@ -67,13 +67,25 @@ std::string header_of(evhttp_request* request, const char* name) {
   return value == nullptr ? "" : value;
 }
 
+std::string peer_of(evhttp_request* request) {
+  auto* connection = evhttp_request_get_connection(request);
+  if (connection == nullptr) return {};  // it has gone
+  char* address = nullptr;
+  ev_uint16_t port = 0;
+  evhttp_connection_get_peer(connection, &address, &port);
+  return address == nullptr ? "" : address;
+}
+
 Request request_of(evhttp_request* request) {
   return {.method = method_of(request),
           .path = path_of(request),
           .body = body_of(request),
           .accept = header_of(request, "Accept"),
           .accept_encoding = header_of(request, "Accept-Encoding"),
-          .authorization = header_of(request, "Authorization")};
+          .authorization = header_of(request, "Authorization"),
+          .token = header_of(request, "X-Tranche-Token"),
+          .if_none_match = header_of(request, "If-None-Match"),
+          .peer = peer_of(request)};
 }
 
 void reply(evhttp_request* request, const Response& response) {
@@ -81,6 +93,9 @@ void reply(evhttp_request* request, const Response& response) {
   evhttp_add_header(headers, "Content-Type", response.content_type.c_str());
   if (!response.content_encoding.empty()) {
     evhttp_add_header(headers, "Content-Encoding", response.content_encoding.c_str());
+  }
+  for (const auto& [name, value] : response.headers) {
+    evhttp_add_header(headers, name.c_str(), value.c_str());
   }
   auto* buffer = evhttp_request_get_output_buffer(request);
   evbuffer_add(buffer, response.body.data(), response.body.size());

@@ -19,6 +19,8 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "http/served_certificate.h"
@@ -33,6 +35,9 @@ struct Request {
   std::string accept = {};
   std::string accept_encoding = {};
   std::string authorization = {};
+  std::string token = {};          // X-Tranche-Token
+  std::string if_none_match = {};  // If-None-Match
+  std::string peer = {};           // the address of who asks: "10.0.0.7"
 };
 
 struct Response {
@@ -40,6 +45,8 @@ struct Response {
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
   std::string content_encoding = {};  // "gzip"; empty: none
+  // Further headers, ours alone: neither is checked.
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 // Called on several threads at once. The token asks it to return soon.

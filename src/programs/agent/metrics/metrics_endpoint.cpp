@@ -6,7 +6,7 @@
 
 #include "agent/metrics/node_usage_of.h"
 #include "base/fs.h"
-#include "http/gzip.h"
+#include "http/compress.h"
 #include "metrics/format.h"
 #include "metrics/page.h"
 #include "usage/node_usage_json.h"
@@ -17,63 +17,27 @@ namespace {
 constexpr std::size_t kMostConnections = 64;
 constexpr unsigned kHandlers = 2;
 constexpr std::size_t kMostBodyBytes = 1024;
-// Below this, the headers of a compressed answer cost what it saves.
-constexpr std::size_t kCompressFrom = 1024;
 
 }  // namespace
 
 MetricsEndpoint::MetricsEndpoint(config::MetricsOptions options, Figures figures,
                                  const Clock& clock, const Log& log)
-    : options_(std::move(options)), figures_(std::move(figures)), clock_(clock), log_(log) {
+    : options_(std::move(options)),
+      figures_(std::move(figures)),
+      clock_(clock),
+      log_(log),
+      server_(
+          {.name = "metrics",
+           .verb = "are",
+           .server = {.address = options_.address,
+                      .port = options_.port,
+                      .max_body_bytes = kMostBodyBytes,
+                      .max_connections = kMostConnections,
+                      .handlers = kHandlers},
+           .tls_dir = options_.tls_dir},
+          [this](const http::Request& request, const std::stop_token&) { return answer(request); },
+          log) {
   if (!options_.token_file.empty()) token_.emplace(FsRoot(), options_.token_file);
-  if (options_.tls_dir.empty()) return;
-  const std::filesystem::path folder = options_.tls_dir;
-  certificate_.emplace(FsRoot(), folder / "tls.crt", folder / "tls.key");
-}
-
-void MetricsEndpoint::keep() {
-  if (server_ == nullptr) {
-    const auto opened = open();
-    if (!opened) {
-      tell("port", fmt::format("metrics are not served: {}", opened.error().message()));
-      return;
-    }
-    said_.forget("port");
-    log_.info(fmt::format("metrics are served at port {}", server_->port()));
-  }
-  const auto renewed = renew_certificate();
-  if (renewed) {
-    said_.forget("certificate");
-  } else {
-    tell("certificate", fmt::format("the certificate of metrics cannot be used: {}; the last good "
-                                    "one stays, and without one no connection succeeds",
-                                    renewed.error().message()));
-  }
-}
-
-void MetricsEndpoint::tell(std::string_view topic, const std::string& text) {
-  if (said_.is_news(topic, text)) log_.warn(text);
-}
-
-Result<void> MetricsEndpoint::open() {
-  ASSIGN_OR_RETURN(server_,
-                   http::Server::open({.tls = certificate_.has_value(),
-                                       .address = options_.address,
-                                       .port = options_.port,
-                                       .max_body_bytes = kMostBodyBytes,
-                                       .max_connections = kMostConnections,
-                                       .handlers = kHandlers},
-                                      [this](const http::Request& request, const std::stop_token&) {
-                                        return answer(request);
-                                      }));
-  return {};
-}
-
-// Until there is one, every handshake fails.
-Result<void> MetricsEndpoint::renew_certificate() {
-  if (!certificate_) return {};
-  ASSIGN_OR_RETURN(const auto changed, certificate_->changed());
-  return changed ? server_->set_certificate(*changed) : Result<void>();
 }
 
 http::Response MetricsEndpoint::answer(const http::Request& request) {
@@ -94,10 +58,7 @@ http::Response MetricsEndpoint::answer(const http::Request& request) {
     return {.status = 503, .body = "the GPUs have not been read yet; try again in a moment\n"};
   }
   auto response = is_usage ? usage(*figures) : page(request, *figures);
-  if (response.body.size() >= kCompressFrom && http::accepts_gzip(request.accept_encoding)) {
-    response.body = http::gzip(response.body);
-    response.content_encoding = "gzip";
-  }
+  http::compress(request, response);
   return response;
 }
 

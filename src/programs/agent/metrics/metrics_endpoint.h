@@ -1,8 +1,5 @@
 #pragma once
-// Serves /metrics, and /usage (usage/v1), and keeps the port open: what does not work (a port in
-// use, a certificate that is not there yet) is logged once, and tried again at each keep().
-//
-// keep() is called by one thread, about every second.
+// Serves /metrics, and /usage (usage/v1), and keeps the port open (http/kept_server.h).
 
 #include <cstdint>
 #include <functional>
@@ -14,10 +11,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "base/said_once.h"
 #include "config/programs/agent_options.h"
 #include "http/bearer_token.h"
-#include "http/certificate_files.h"
+#include "http/kept_server.h"
 #include "http/server.h"
 #include "metrics/node_figures.h"
 
@@ -32,16 +28,13 @@ class MetricsEndpoint {
   MetricsEndpoint(config::MetricsOptions options, Figures figures, const Clock& clock,
                   const Log& log);
 
-  void keep();
+  void keep() { server_.keep(); }
   // 0: it is not open.
-  std::uint16_t port() const { return server_ == nullptr ? std::uint16_t{0} : server_->port(); }
+  std::uint16_t port() const { return server_.port(); }
   // Closes the port until the next keep().
-  void close() { server_.reset(); }
+  void close() { server_.close(); }
 
  private:
-  Result<void> open();
-  void tell(std::string_view topic, const std::string& text);
-  Result<void> renew_certificate();
   http::Response answer(const http::Request& request);
   http::Response page(const http::Request& request, const metrics::NodeFigures& figures) const;
   http::Response usage(const metrics::NodeFigures& figures) const;
@@ -50,10 +43,8 @@ class MetricsEndpoint {
   const Figures figures_;
   const Clock& clock_;
   const Log& log_;
-  SaidOnce said_;
   std::optional<http::BearerToken> token_;
-  std::optional<http::CertificateFiles> certificate_;
-  std::unique_ptr<http::Server> server_;  // last: its threads use the others
+  http::KeptServer server_;  // last: its threads use the others
 };
 
 }  // namespace tranche::agent
