@@ -123,6 +123,7 @@ struct FakeObjects::State {
   std::uint64_t bookmarks = 0;  // counts send_bookmarks()
   std::size_t watches = 0;
   std::uint64_t made = 0;
+  Reviewer reviewer;
 
   // The beginning of each call: it is recorded, and refused if a test wants so.
   Result<void> begin(const std::string& verb, const Kind& kind, const std::string& what,
@@ -431,6 +432,21 @@ Result<void> FakeObjects::remove(const Kind& kind, const ObjectKey& key,
   }
   state_->drop(kind, key);
   return {};
+}
+
+Result<std::string> FakeObjects::review(const Kind& kind, std::string_view text, const Call& call) {
+  Reviewer reviewer;
+  {
+    const std::scoped_lock lock(state_->mutex);
+    TRY(state_->begin("review", kind, "", call));
+    reviewer = state_->reviewer;
+  }
+  return reviewer ? reviewer(kind, text) : std::string("{}");
+}
+
+void FakeObjects::answer_reviews(Reviewer reviewer) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->reviewer = std::move(reviewer);
 }
 
 Result<void> FakeObjects::evict(const ObjectKey& pod, const std::string& uid, const Call& call) {

@@ -8,6 +8,7 @@
 // request. Thread-safe; watches really block.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ class FakeObjects final : public cluster::Objects {
   Result<void> remove(const cluster::Kind& kind, const cluster::ObjectKey& key,
                       const cluster::Preconditions& preconditions = {},
                       const cluster::Call& call = {}) override;
+  Result<std::string> review(const cluster::Kind& kind, std::string_view json,
+                             const cluster::Call& call = {}) override;
   // The Pod is gone at once.
   Result<void> evict(const cluster::ObjectKey& pod, const std::string& uid,
                      const cluster::Call& call = {}) override;
@@ -53,6 +56,10 @@ class FakeObjects final : public cluster::Objects {
   void erase(const cluster::Kind& kind, const cluster::ObjectKey& key);
   // The object's text as it is now; empty when there is none.
   std::string text(const cluster::Kind& kind, const cluster::ObjectKey& key) const;
+
+  // Who answers reviews; without one they are answered with "{}".
+  using Reviewer = std::function<std::string(const cluster::Kind&, std::string_view json)>;
+  void answer_reviews(Reviewer reviewer);
 
   // Calls of `verb` ("get", ..., "remove"; empty: all) on `kind` fail with it: the next `times`, or
   // until recover() when negative. Open watches continue.

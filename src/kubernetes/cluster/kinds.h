@@ -62,6 +62,11 @@ inline constexpr Kind kNodeFeature{"nfd.k8s-sigs.io", "v1alpha1", "nodefeatures"
                                    true};
 // The GPU operator's; only served if its CRD is installed.
 inline constexpr Kind kClusterPolicy{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", false};
+// Questions to the API server, which are answered and not kept (Objects::review).
+inline constexpr Kind kTokenReview{"authentication.k8s.io", "v1", "tokenreviews", "TokenReview",
+                                   false};
+inline constexpr Kind kSubjectAccessReview{"authorization.k8s.io", "v1", "subjectaccessreviews",
+                                           "SubjectAccessReview", false};
 // Ours: a published class of GPU service (gpu_tier.h).
 inline constexpr Kind kGpuTier{"tranche.dev", "v1alpha1", "gputiers", "GPUTier", false};
 // Ours: what a node's agent knows of its GPUs (gpu_node.h).

@@ -136,6 +136,14 @@ class Objects {
                                const Call& call = {}) = 0;
   virtual Result<void> remove(const Kind& kind, const ObjectKey& key,
                               const Preconditions& preconditions = {}, const Call& call = {}) = 0;
+  // Asks a question that is answered and not kept (TokenReview, SubjectAccessReview): the text of
+  // the answer, which has the question and a status. kUnsupported: this port has nobody to ask.
+  virtual Result<std::string> review(const Kind& kind, std::string_view json,
+                                     const Call& call = {}) {
+    static_cast<void>(json);
+    static_cast<void>(call);
+    return fail(Code::kUnsupported, kind.resource() + ": there is no API server to ask");
+  }
   // Evicts the Pod as `kubectl drain` does (policy/v1 Eviction): a PodDisruptionBudget may forbid
   // it for now (kUnavailable, tried once). `uid`: only if it is still that Pod.
   virtual Result<void> evict(const ObjectKey& pod, const std::string& uid,

@@ -439,6 +439,13 @@ Result<void> Client::remove(const Kind& kind, const ObjectKey& key,
   return {};
 }
 
+Result<std::string> Client::review(const Kind& kind, std::string_view json, const Call& call) {
+  Request request{"create", kind};
+  request.method = "POST";
+  request.body = json;
+  return impl_->answer(request, call, impl_->options().max_object_bytes);
+}
+
 Result<void> Client::evict(const ObjectKey& pod, const std::string& uid, const Call& call) {
   Request request{"create", kPod, pod, "eviction"};
   if (!is_plain(uid) || !is_plain(pod.name) || !is_plain(pod.ns)) {

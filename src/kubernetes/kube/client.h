@@ -69,6 +69,8 @@ class Client final : public cluster::Objects {
   Result<void> remove(const cluster::Kind& kind, const cluster::ObjectKey& key,
                       const cluster::Preconditions& preconditions = {},
                       const cluster::Call& call = {}) override;
+  Result<std::string> review(const cluster::Kind& kind, std::string_view json,
+                             const cluster::Call& call = {}) override;
   Result<void> evict(const cluster::ObjectKey& pod, const std::string& uid,
                      const cluster::Call& call = {}) override;
 

@@ -73,7 +73,7 @@ std::vector<TierQuota> read_quotas(const Fields& spec) {
 
 void read_spec(const Fields& spec, GpuTier& tier) {
   allow_only(spec, {"eligibility", "mechanism", "resource", "isolation", "namespaces", "quotas",
-                    "priorityClass", "support"});
+                    "priorityClass", "support", "maxWaitSeconds"});
   const auto eligibility = spec.object("eligibility");
   allow_only(eligibility, {"nodeSelector", "models"});
   tier.eligibility = {read_selector(eligibility, "nodeSelector"),
@@ -87,6 +87,7 @@ void read_spec(const Fields& spec, GpuTier& tier) {
   tier.quotas = read_quotas(spec);
   tier.priority_class = spec.text("priorityClass");
   tier.support = spec.text("support");
+  tier.max_wait_seconds = spec.number("maxWaitSeconds");
 }
 
 std::vector<TierCondition> read_conditions(const Fields& status) {
@@ -138,6 +139,7 @@ json::Value spec_of(const GpuTier& tier) {
   for (const auto& rule : tier.quotas) spec["quotas"].push_back(json_of(rule));
   if (!tier.priority_class.empty()) spec["priorityClass"] = tier.priority_class;
   spec["support"] = tier.support;
+  if (tier.max_wait_seconds != 0) spec["maxWaitSeconds"] = tier.max_wait_seconds;
   return spec;
 }
 
@@ -284,6 +286,9 @@ std::vector<std::string> validate(const GpuTier& tier) {
   check_quotas(tier, problems);
   if (is_blank(tier.support)) {
     problems.emplace_back("spec.support is empty; say what users may expect of support");
+  }
+  if (tier.max_wait_seconds < 0) {
+    problems.emplace_back("spec.maxWaitSeconds is negative; leave it out where nothing is said");
   }
   return problems;
 }

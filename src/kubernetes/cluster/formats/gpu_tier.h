@@ -92,6 +92,8 @@ struct GpuTier {
   std::vector<TierQuota> quotas;
   std::string priority_class;  // of its Pods; empty: any
   std::string support;         // the support terms, in words for users
+  // How long its Pods may wait for a GPU before somebody is told; 0: not said.
+  std::int64_t max_wait_seconds = 0;
   std::vector<TierCondition> conditions;
 
   bool operator==(const GpuTier&) const = default;

@@ -37,7 +37,8 @@ constexpr const char* kWhole = R"({
     "namespaces":{"names":["team-a"],"selector":{"matchLabels":{"tier":"inference"}}},
     "quotas":[{"namespace":"team-a","limit":8},{"limit":2}],
     "priorityClass":"inference",
-    "support":"incident line, day and night"},
+    "support":"incident line, day and night",
+    "maxWaitSeconds":1800},
   "status":{"conditions":[{"type":"Ready","status":"True","reason":"Published","message":"m",
     "lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":3}]}})";
 
