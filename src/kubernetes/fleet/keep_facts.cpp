@@ -5,6 +5,7 @@
 #include "base/json_value.h"
 #include "base/utf8.h"
 #include "cluster/formats/reasons.h"
+#include "cluster/object.h"
 #include "cluster/to_json.h"
 #include "fleet/read_facts.h"
 
@@ -122,6 +123,20 @@ std::string kept_of_pod(const std::string& json) {
   return Value{
       {"metadata", metadata_of(**pod)}, {"spec", spec_of(**pod)}, {"status", status_of(**pod)}}
       .text();
+}
+
+std::string kept_of_claim(const std::string& json) {
+  const auto claim = read_claim(json);
+  const auto object = cluster::parse_object(json);
+  if (!claim || !object) return json;
+  Value kept = {{"metadata", {{"name", object->key.name}}}};
+  set_text(kept["metadata"], "namespace", object->key.ns);
+  for (const auto& wish : claim->wants) {
+    kept["spec"]["devices"]["requests"].push_back(
+        {{"exactly", {{"deviceClassName", wish.resource}, {"count", wish.count}}}});
+  }
+  if (claim->allocated) kept["status"]["allocation"] = Value::object();
+  return kept.text();
 }
 
 }  // namespace tranche::fleet

@@ -26,5 +26,6 @@ Result<std::optional<usage::Mechanism>> read_class(std::string_view json, std::s
 // What is kept; of a Pod without a GPU "". What cannot be read stays as it is.
 std::string kept_of_node(const std::string& json);
 std::string kept_of_pod(const std::string& json);
+std::string kept_of_claim(const std::string& json);
 
 }  // namespace tranche::fleet

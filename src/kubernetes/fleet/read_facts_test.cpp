@@ -92,17 +92,19 @@ TEST(ReadNode, WhatIsKeptReadsTheSame) {
 }
 
 TEST(ReadClaim, DevicesByClass) {
-  const auto claim = read_claim(R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[
+  const std::string text = R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[
     {"name":"a","exactly":{"deviceClassName":"gpu-share","count":2}},
     {"name":"b","firstAvailable":[{"name":"x","deviceClassName":"mig.nvidia.com"},
                                   {"name":"y","deviceClassName":"gpu.nvidia.com"}]},
     {"name":"c","exactly":{"deviceClassName":"gpu-admin","adminAccess":true}},
-    {"name":"d","exactly":{"deviceClassName":"gpu.nvidia.com","count":9223372036854775807}}]}}})");
+    {"name":"d","exactly":{"deviceClassName":"gpu.nvidia.com","count":9223372036854775807}}]}}})";
+  const auto claim = read_claim(text);
   ASSERT_TRUE(claim);
   EXPECT_EQ(
       claim->wants,
       (std::vector<Wish>{{"gpu-share", 2}, {"mig.nvidia.com", 1}, {"gpu.nvidia.com", 1'000'000}}));
   EXPECT_FALSE(claim->allocated);
+  EXPECT_EQ(*read_claim(kept_of_claim(text)), *claim);
 }
 
 TEST(ReadClass, OursByItsSelectors) {

@@ -10,6 +10,7 @@
 #include "config/programs/controller_options.h"
 #include "controller/candidate.h"
 #include "controller/certificate_rotator.h"
+#include "controller/cluster_web.h"
 #include "controller/evictor.h"
 #include "controller/fraction_webhook.h"
 #include "controller/mig_drainer.h"
@@ -32,6 +33,7 @@ constexpr std::optional<WorkerPlan> (*kWorkers[])(const config::ControllerOption
     plan_policy,       plan_evictions,          plan_mig_changes,
     plan_mig_pools,    plan_quota_reconciler,   plan_fraction_webhook,
     plan_certificates, plan_template_collector, plan_waiting_pods,
+    plan_cluster_web,
 };
 
 constexpr const char* kLeaseName = "tranche-controller";
@@ -67,6 +69,7 @@ int work(WorkerContext context, const config::ControllerOptions& options, int si
   if (options.leader_elect) {
     candidate.emplace(context, Elector::Options{.lease = {.ns = options.ns, .name = kLeaseName},
                                                 .identity = context.instance});
+    context.leads = [&candidate] { return candidate->elector().leads(); };
     context.time_left = [&candidate] { return candidate->elector().time_left(); };
   }
   // Declared after the candidate, so the workers end first: the Lease is released when nobody

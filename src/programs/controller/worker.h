@@ -47,6 +47,8 @@ struct WorkerContext {
   std::string instance = {};  // the Events' reporting instance: this Pod's name
   // How much longer the worker may write. At zero nothing is begun. Empty: for ever.
   std::function<std::chrono::milliseconds()> time_left = {};
+  // Whether this process leads. Empty: it does.
+  std::function<bool()> leads = {};
   Backoff backoff = {};             // between attempts of a worker's queue
   ShareServices* shares = nullptr;  // null: no shares of GPUs are served
 

@@ -161,8 +161,9 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
   const bool changes = reader.get<bool>("mig-changes");
   const bool pools = !reader.get<std::string>("mig-pools").empty();
   auto webhook = read_webhook(reader);
-  const bool has_map =
-      !(evict || changes || pools || webhook) || !reader.get<std::string>("config-map-out").empty();
+  auto web = read_web_options(reader);
+  const bool has_map = !(evict || changes || pools || webhook || web) ||
+                       !reader.get<std::string>("config-map-out").empty();
   ControllerOptions options{
       .ns = name(reader, "namespace", "the namespace of the policy's ConfigMaps"),
       .config_map_out =
@@ -173,6 +174,7 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
       .mig_changes = changes,
       .mig_pools = pools ? name(reader, "mig-pools", "the ConfigMap of pools") : "",
       .webhook = std::move(webhook),
+      .web = std::move(web),
       .leader_elect = reader.get<bool>("leader-elect"),
       .pod_name = reader.get<std::string>("pod-name"),
       .api_server = reader.api_server(),

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "config/flags/sources.h"
+#include "config/programs/web_options.h"
 
 namespace tranche::config {
 
@@ -49,6 +50,7 @@ struct ControllerOptions {
   bool mig_changes = false;
   std::string mig_pools;                       // a ConfigMap in `ns`; "": there are no pools
   std::optional<WebhookOptions> webhook = {};  // nullopt: no webhook is served
+  std::optional<WebOptions> web = {};          // nullopt: no page and no metrics are served
   bool leader_elect = false;
   std::string pod_name;  // "": not in a Pod
   ApiServer api_server;

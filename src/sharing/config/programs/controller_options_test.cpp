@@ -63,6 +63,40 @@ TEST(ControllerOptions, OneWithPoolsNeedsNoPolicy) {
       load_controller_options({.flags = {{"namespace", "tranche"}, {"mig-pools", "../pools"}}}));
 }
 
+TEST(ControllerOptions, OneThatServesThePageNeedsNoPolicy) {
+  const auto options = load_controller_options({.flags = {{"namespace", "tranche"},
+                                                          {"web-address", "127.0.0.1:9401"},
+                                                          {"web-tls-dir", "/tls"},
+                                                          {"web-token-file", "/token"},
+                                                          {"cluster-name", "prod"},
+                                                          {"agent-selector", "a=b"},
+                                                          {"agent-port", "9500"},
+                                                          {"agent-ca-file", "/ca.crt"},
+                                                          {"agent-server-name", "agents"},
+                                                          {"agent-token-file", "/agents"}}});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(*options, (ControllerOptions{.ns = "tranche",
+                                         .web = WebOptions{.address = "127.0.0.1",
+                                                           .port = 9401,
+                                                           .tls_dir = "/tls",
+                                                           .token_file = "/token",
+                                                           .cluster = "prod",
+                                                           .agent_selector = "a=b",
+                                                           .agent_port = 9500,
+                                                           .agent_ca_file = "/ca.crt",
+                                                           .agent_server_name = "agents",
+                                                           .agent_token_file = "/agents"}}));
+  for (const auto& [flag, value] :
+       std::initializer_list<FlagValue>{{"web-address", "9401"},
+                                        {"agent-port", "0"},
+                                        {"agent-port", "65536"},
+                                        {"agent-server-name", "agents"}}) {
+    EXPECT_FALSE(load_controller_options(
+        {.flags = {{"namespace", "tranche"}, {"web-address", ":9401"}, {flag, value}}}))
+        << flag << '=' << value;
+  }
+}
+
 TEST(ControllerOptions, TheDriverOfSharesIsTheAgents) {
   const auto load = [](const std::string& driver) {
     return load_controller_options({.flags = {{"namespace", "tranche"},
