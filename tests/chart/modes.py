@@ -49,6 +49,17 @@ MODES = {
     "metrics": {
         "metrics": {"enabled": True, "tls": {"secretName": "metrics-cert"}, "token": {"secretName": "scrape"}},
     },
+    "web": {
+        "web": {
+            "enabled": True,
+            "clusterName": "prod",
+            "tls": {"secretName": "web-cert"},
+            "token": {"secretName": "web-scrape"},
+            "agentServerName": "agents",
+            "viewers": [{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": "platform"}],
+        },
+        "metrics": {"enabled": True, "tls": {"secretName": "metrics-cert"}, "token": {"secretName": "scrape"}},
+    },
     "nvidia-names": {
         "compat": {"nvidiaNames": True},
         "config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}},

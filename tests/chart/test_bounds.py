@@ -90,8 +90,13 @@ def test_nothing_reaches_a_pod_and_only_callers_have_a_network(helm, mode):
     for component, spec in bounds(rendered).items():
         calls = pods(rendered)[component]["spec"].get("automountServiceAccountToken", False)
         assert spec["policyTypes"] == (["Ingress"] if calls else ["Ingress", "Egress"]), component
-        # Only the port of the webhook or of metrics, if there is one.
-        port = {("fractions", "controller"): "webhook", ("metrics", "agent"): "metrics"}.get((mode, component))
+        # Only the port of the webhook, of the page or of metrics, if there is one.
+        port = {
+            ("fractions", "controller"): "webhook",
+            ("web", "controller"): "web",
+            ("web", "agent"): "metrics",
+            ("metrics", "agent"): "metrics",
+        }.get((mode, component))
         ports = [{"ports": [{"port": port, "protocol": "TCP"}]}]
         assert spec.get("ingress", []) == (ports if port else [])
         assert "egress" not in spec

@@ -71,6 +71,7 @@ RBAC = {
     | {"cluster patch nodes"},
     "fractions": set(),
     "metrics": READS_PODS | READS_TIERS,
+    "web": READS_PODS | READS_TIERS,
     "nvidia-names": READS_NODE | REPORTS | reads_map("tranche", "gpu-nvidia-device-plugin-configs"),
     "operator": READS_NODE
     | REPORTS
@@ -120,6 +121,21 @@ def test_rules_of_the_controller(helm):
             for verb in ("get", "update", "patch")
         ),
         "default create events.events.k8s.io",
+    }
+
+
+def test_rules_of_the_controller_that_serves_the_page(helm):
+    """It reads, asks the API server who reads and what they may see, and leads: nothing else."""
+    read = "nodes", "pods", "namespaces", "gpunodes.tranche.dev", "gputiers.tranche.dev"
+    claims = "resourceclaims.resource.k8s.io", "deviceclasses.resource.k8s.io"
+    assert helm.template(MODES["web"]).rules("gpu-tranche-controller") == {
+        *(f"cluster {verb} {kind}" for verb in ("list", "watch") for kind in (*read, *claims)),
+        "cluster create tokenreviews.authentication.k8s.io",
+        "cluster create subjectaccessreviews.authorization.k8s.io",
+        *(
+            f"tranche {verb} leases.coordination.k8s.io/tranche-controller"
+            for verb in ("get", "update", "patch")
+        ),
     }
 
 
@@ -304,7 +320,7 @@ def test_privileges_of_the_container(helm, mode):
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.agent()["securityContext"] == wanted
     assert not rendered.pod().get("hostNetwork")
-    assert rendered.pod().get("hostPID", False) == (wanted == SEES_ALL or mode == "metrics")
+    assert rendered.pod().get("hostPID", False) == (wanted == SEES_ALL or mode in ("metrics", "web"))
     assert (rendered.arbiter() is None) != mode.startswith("limits")
 
 
@@ -488,6 +504,7 @@ PLUGIN = (
 FEATURES = "/etc/kubernetes/node-feature-discovery/features.d"
 # The arbiter's findings, read-only.
 FINDINGS = {"/run/tranche-arbiter": "/run/tranche-arbiter ro"}
+SCRAPED = {"/metrics-tls": "Secret metrics-cert ro", "/metrics-token": "Secret scrape ro"}
 MOUNTS = {
     "limits": PLUGIN | FINDINGS,
     "limits-evict": PLUGIN | FINDINGS,
@@ -497,7 +514,8 @@ MOUNTS = {
     "volume-mounts": PLUGIN | {"/var/run/nvidia-container-devices/all": "/dev/null"},
     "mig-manager": PLUGIN | {"/mig-parted-config": "ConfigMap layouts ro"},
     "mps": PLUGIN | {"/mps": "/run/nvidia/mps ro"},
-    "metrics": PLUGIN | {"/metrics-tls": "Secret metrics-cert ro", "/metrics-token": "Secret scrape ro"},
+    "metrics": PLUGIN | SCRAPED,
+    "web": PLUGIN | SCRAPED,
 }
 
 

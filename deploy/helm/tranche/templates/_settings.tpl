@@ -28,6 +28,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   dynamicMig     and makes MIG instances for them
   fractions      the controller serves the webhook for fractions of GPUs
   quota          and counts shares against the quotas of namespaces
+  web            the controller serves the cluster's page and metrics
 */}}
 {{- define "tranche.settings" -}}
 {{- $v := .Values -}}
@@ -81,9 +82,10 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "runtimeHook" (and $limits $needs.runtimeHook)
       "findings" $findings
       "evict" (and $findings $needs.evict)
-      "controller" (or $clusterPolicy (and $findings $needs.evict) $migManager $v.fractions.enabled)
+      "controller" (or $clusterPolicy (and $findings $needs.evict) $migManager $v.fractions.enabled $v.web.enabled)
       "fractions" $v.fractions.enabled
       "quota" (and $v.fractions.enabled $v.fractions.quota.enabled)
+      "web" $v.web.enabled
       "mps" (and $v.devicePlugin.enabled $needs.mps)
       "dra" $dra
       "dynamicMig" $dynamicMig
