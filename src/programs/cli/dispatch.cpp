@@ -34,7 +34,7 @@ constexpr std::array kPlanned = {
     Planned{"explain",
             "kubectl -n NAMESPACE describe pod POD has the Events that say why it waits; "
             "tranche lint --cluster FILE says what is wrong in its manifest"},
-    Planned{"free", "kubectl get gpunodes shows how many tranches of each node are held (HELD)"},
+    Planned{"free", "tranche report shows how many tranches of each kind are free"},
     Planned{"cost", "kubectl get gpunodes -o json has the holdings of each Pod"},
 };
 

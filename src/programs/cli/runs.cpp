@@ -7,6 +7,7 @@
 #include "cli/layout/layout.h"
 #include "cli/limit/limit.h"
 #include "cli/lint/lint.h"
+#include "cli/report/report.h"
 #include "cli/snapshot/snapshot.h"
 
 namespace tranche::cli {
@@ -28,6 +29,7 @@ constexpr std::array kRuns = {
     RunOf{"lint", run_lint_command},
     RunOf{"snapshot", run_snapshot_command},
     RunOf{"top", run_top_command},
+    RunOf{"report", run_report_command},
     RunOf{"limit", run_limit_command},
     RunOf{"cleanup", run_cleanup_command},
     RunOf{"completion", run_completion_command},

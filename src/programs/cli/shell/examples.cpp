@@ -162,6 +162,16 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
      "",
      {"For a program to read; warnings fail", "tranche lint --strict -o json claim.yaml"}},
 
+    {"report", "", {"What the cluster has, and who waits for it", "tranche report"}},
+    {"report",
+     "",
+     {"The same with what containers use, as the controller knows it",
+      "tranche report --service tranche/tranche-controller-web:web"}},
+    {"report",
+     "",
+     {"The cluster's page of a snapshot, as one file",
+      "tranche report --snapshot cluster.json --html cluster.html"}},
+
     {"snapshot", "", {"Keep what the cluster has", "tranche snapshot -o cluster.json"}},
     {"snapshot",
      "",

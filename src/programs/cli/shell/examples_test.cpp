@@ -14,6 +14,7 @@
 #include "config/programs/layout_options.h"
 #include "config/programs/limit_options.h"
 #include "config/programs/lint_options.h"
+#include "config/programs/report_options.h"
 #include "config/programs/snapshot_options.h"
 #include "config/programs/top_options.h"
 
@@ -63,6 +64,8 @@ std::string wrong_in(const config::Sources& sources, const Command& command, con
       return error_of(config::load_snapshot_options(sources));
     case config::kUseTop:
       return error_of(config::load_top_options(sources));
+    case config::kUseReport:
+      return error_of(config::load_report_options(sources));
     case config::kUseVersion:
       return error_of(config::load_output_form(sources, command.uses));
     case config::kUseLint:

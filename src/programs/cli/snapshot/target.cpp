@@ -12,26 +12,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::unexpected<Error> unfit(const std::string& path, std::string_view why, std::string hint) {
-  return fail(Code::kInvalidArgument, fmt::format("--output: {} {}", path, why), std::move(hint));
+std::unexpected<Error> unfit(std::string_view flag, const std::string& path, std::string_view why,
+                             std::string hint) {
+  return fail(Code::kInvalidArgument, fmt::format("{}: {} {}", flag, path, why), std::move(hint));
 }
 
 }  // namespace
 
-Result<fs::path> file_to_write(const std::string& path) {
+Result<fs::path> file_to_write(const std::string& path, std::string_view flag) {
   std::error_code ignored;
   auto file = fs::absolute(path, ignored);
   // A link is kept, and its target is replaced.
   if (const auto target = fs::canonical(file, ignored); !target.empty()) file = target;
   const auto status = fs::status(file, ignored);
   if (fs::is_directory(status) || file.filename().empty()) {
-    return unfit(path, "is a folder", "name a file in it");
+    return unfit(flag, path, "is a folder", "name a file in it");
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    return unfit(path, "is no file", "leave out --output, and let the shell write there");
+    return unfit(flag, path, "is no file",
+                 fmt::format("leave out {}, and let the shell write there", flag));
   }
   if (!fs::is_directory(file.parent_path(), ignored)) {
-    return unfit(path, "is in no folder that exists",
+    return unfit(flag, path, "is in no folder that exists",
                  fmt::format("make {}", file.parent_path().string()));
   }
   return file;

@@ -14,7 +14,9 @@ namespace tranche::cli {
 // The file that `path` leads to; checked before the cluster is read. kInvalidArgument: its folder
 // does not exist, or it exists and is not a file: a folder, or a device or pipe, which a file would
 // replace.
-Result<std::filesystem::path> file_to_write(const std::string& path);
+// `flag`: where it was named, for messages.
+Result<std::filesystem::path> file_to_write(const std::string& path,
+                                            std::string_view flag = "--output");
 
 // With mode 0600, whatever the file's mode was. On an error the old file stays.
 Result<void> write_private(const std::filesystem::path& file, std::string_view text);

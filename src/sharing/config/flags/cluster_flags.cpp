@@ -16,11 +16,11 @@ constexpr auto kClusterFlags = std::to_array<FlagSpec>({
      .path = PathKind::kFile,
      .help = "kubeconfig file; empty: the files of $KUBECONFIG, ~/.kube/config, or in a Pod its "
              "service account",
-     .uses = kUseLimit | kUseLayoutNode | kUseLint | kUseSnapshot | kUseTop},
+     .uses = kUseLimit | kUseLayoutNode | kUseLint | kUseSnapshot | kUseTop | kUseReport},
     {.name = "context",
      .help = "context of the kubeconfig file; empty: its current-context",
      .uses = kNode | kUseConfigManager | kUseCleanup | kUseController | kUseMpsControl | kUseLimit |
-             kUseLayoutNode | kUseLint | kUseSnapshot | kUseTop},
+             kUseLayoutNode | kUseLint | kUseSnapshot | kUseTop | kUseReport},
     {.name = "snapshot",
      .path = PathKind::kFile,
      .help = "answer from this file of 'tranche snapshot' instead of a cluster",

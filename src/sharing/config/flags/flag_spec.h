@@ -40,6 +40,7 @@ enum FlagUse : unsigned {
   kUseTop = 1U << 24U,           // tranche top
   kUseIncidentList = 1U << 28U,  // tranche incident list, and so on
   kUseIncidentShow = 1U << 29U,
+  kUseReport = 1U << 27U,  // tranche report
 };
 
 inline constexpr unsigned kUseIncident = kUseIncidentList | kUseIncidentShow;
@@ -59,7 +60,8 @@ inline constexpr unsigned kUseLayoutMachine =
 inline constexpr unsigned kUseLayoutNode = kUseLayoutShow | kUseLayoutApply;
 
 // The commands that look at a cluster, or at a snapshot of one.
-inline constexpr unsigned kUseCluster = kUseLimitGet | kUseLimitList | kUseLayoutShow | kUseLint;
+inline constexpr unsigned kUseCluster =
+    kUseLimitGet | kUseLimitList | kUseLayoutShow | kUseLint | kUseReport;
 
 inline constexpr unsigned kUseLayout = kUseLayoutLook | kUseLayoutMachine;
 

@@ -43,6 +43,7 @@ constexpr std::array kPrograms = {
     FlagProgram{kUseIncidentList, "incident list", "Incident list", "`tranche incident list`"},
     FlagProgram{kUseIncidentShow, "incident show", "Incident show", "`tranche incident show`"},
     FlagProgram{kUseTop, "top", "Top", "`tranche top`"},
+    FlagProgram{kUseReport, "report", "Report", "`tranche report`"},
     FlagProgram{kUseVersion, "version", "Version", "`tranche version`"},
 };
 
@@ -54,8 +55,8 @@ constexpr std::array kTables = {
     cleanup_flags,        limit_flags,
     layout_flags,         lint_flags,
     snapshot_flags,       top_flags,
-    incident_flags,       arbiter_flags,
-    output_flags,
+    report_flags,         incident_flags,
+    arbiter_flags,        output_flags,
 };
 
 std::vector<FlagSpec> join() {

@@ -40,6 +40,7 @@ std::span<const FlagSpec> layout_flags();
 std::span<const FlagSpec> lint_flags();
 std::span<const FlagSpec> snapshot_flags();
 std::span<const FlagSpec> top_flags();
+std::span<const FlagSpec> report_flags();
 std::span<const FlagSpec> arbiter_flags();
 std::span<const FlagSpec> incident_flags();
 std::span<const FlagSpec> output_flags();
