@@ -8,6 +8,8 @@ import sys
 
 import pytest
 import yaml
+from claims import DRIVER, InMode, claiming, share, template, wait_devices
+from claims import VALUES as CLAIMS
 from pods import GPU, Applied, pod, wait_offer
 from release import Release
 
@@ -16,6 +18,7 @@ from programs import TRANCHE, clean_environment  # noqa: E402
 from prometheus import Page  # noqa: E402
 
 SHARED = "nvidia.com/gpu.shared"
+SMALL = "nvidia.com/mig-1g.5gb"
 SERVICE = "kube-system/tranche-controller-web:web"
 PROXY = "/api/v1/namespaces/kube-system/services/tranche-controller-web:web/proxy"
 SHARING = {"renameByDefault": True, "resources": [{"name": GPU, "replicas": 4}]}
@@ -24,7 +27,7 @@ SHARING = {"renameByDefault": True, "resources": [{"name": GPU, "replicas": 4}]}
 def objects() -> list[dict]:
     """The configurations, and two readers: one of all Pods, one of namespace "seen" alone."""
     data = {
-        "default": json.dumps({"version": "v1"}),
+        "default": json.dumps({"version": "v1", "flags": {"migStrategy": "mixed"}}),
         "shared": json.dumps({"version": "v1", "sharing": {"timeSlicing": SHARING}}),
     }
 
@@ -63,18 +66,32 @@ def objects() -> list[dict]:
 
 @pytest.fixture(scope="module")
 def release(lab):
-    """l20 is shared by four, t4 and a100 are whole."""
+    """l20 is shared by four, t4 is whole, mig has instances, and a100 serves claims."""
     lab.kubectl("label", "node", "l20", "nvidia.com/device-plugin.config=shared", "--overwrite")
-    values = ("config.name=fleet", "config.default=default", "metrics.enabled=true", "web.enabled=true")
-    with Applied(lab, *map(json.dumps, objects())), Release(lab, *values) as one:
+    # The plain nodes have no network of Pods.
+    place = r"controller.nodeSelector.kubernetes\.io/hostname=l20"
+    values = (place, "config.name=fleet", "config.default=default", "metrics.enabled=true", "web.enabled=true")
+    with (
+        Applied(lab, *map(json.dumps, objects())),
+        InMode(lab, "a100"),
+        Release(lab, "migStrategy=mixed", *values, *CLAIMS) as one,
+    ):
         wait_offer(lab, "l20", 4, resource=SHARED)
         wait_offer(lab, "t4", 1)
-        wait_offer(lab, "a100", 4)
+        wait_offer(lab, "mig", 2, resource=SMALL)
+        wait_devices(lab, "a100", "gpu-0", "gpu-1", "gpu-2", "gpu-3")
+        controller = ("-n", "kube-system", "-l", "app.kubernetes.io/component=controller")
+        lab.wait(
+            lambda: lab.kubectl("get", "--raw", f"{PROXY}/healthz", check=False) == "ok\n",
+            lambda: lab.kubectl("get", "--raw", f"{PROXY}/healthz", check=False)
+            + lab.kubectl("-n", "kube-system", "get", "endpointslices,svc,pods", "-o", "wide")
+            + lab.kubectl("logs", "--prefix", *controller, check=False),
+        )
         yield one
     lab.kubectl("label", "node", "l20", "nvidia.com/device-plugin.config-")
     wait_offer(lab, "l20", 0, resource=SHARED)
-    for node in ("t4", "a100"):
-        wait_offer(lab, node, 0)
+    wait_offer(lab, "t4", 0)
+    wait_offer(lab, "mig", 0, resource=SMALL)
 
 
 def kubeconfig(lab, folder: pathlib.Path, account: str) -> pathlib.Path:
@@ -132,22 +149,36 @@ def test_the_same_in_metrics_fleet_and_report(lab, release, tmp_path):
         lab,
         pod("whole", "sleep", "infinity", gpus=1, node="t4"),
         pod("shared", "sleep", "infinity", gpus=1, resource=SHARED, node="l20"),
+        pod("instance", "sleep", "infinity", gpus=1, resource=SMALL),
+        template("part", share("4Gi", 25)),
+        claiming("claims", "part", node="a100"),
         pod("too-many", "sleep", "infinity", gpus=5),
-        pod("nowhere", "sleep", "infinity", gpus=1, resource="nvidia.com/mig-1g.5gb"),
+        pod("nowhere", "sleep", "infinity", gpus=1, resource="nvidia.com/mig-7g.40gb"),
         pod("gated", "sleep", "infinity", gpus=1, schedulingGates=[{"name": "example.com/wait"}]),
     ):
-        lab.wait_pod("whole")
-        lab.wait_pod("shared")
+        for name in ("whole", "shared", "instance", "claims"):
+            lab.wait_pod(name)
         wanted = {"too-many": "not-enough", "nowhere": "no-such-resource", "gated": "gate"}
         lab.wait(
             lambda: wanted.items() <= causes(fleet(everything, "--service", SERVICE)).items(),
             lambda: f"the causes are {causes(fleet(everything, '--service', SERVICE))}",
         )
-        served = fleet(everything, "--service", SERVICE)
-        assert kinds(served) == {
-            (GPU, "exclusive"): (5, 1, 4, 6),
+        expected = {
+            (GPU, "exclusive"): (1, 1, 0, 6),
             (SHARED, "time-slicing"): (4, 1, 3, 0),
+            (SMALL, "mig"): (2, 1, 1, 0),
+            ("nvidia.com/mig-2g.10gb", "mig"): (1, 0, 1, 0),
+            ("nvidia.com/mig-3g.20gb", "mig"): (1, 0, 1, 0),
+            # One of four GPUs has a part that a claim has.
+            (DRIVER, "share"): (4, 1, 3, 0),
         }
+        # Agents write who holds what at most every 30 s.
+        lab.wait(
+            lambda: kinds(fleet(everything, "--service", SERVICE)) == expected,
+            lambda: f"there is {kinds(fleet(everything, '--service', SERVICE))}",
+            120,
+        )
+        served = fleet(everything, "--service", SERVICE)
         # What needs no agent is the same without the controller.
         objects_alone = fleet(everything)
         assert kinds(objects_alone) == kinds(served)
@@ -166,10 +197,10 @@ def test_the_same_in_metrics_fleet_and_report(lab, release, tmp_path):
         # Agents are asked, and say who they are.
         lab.wait(
             lambda: {n["name"]: n["reporting"] for n in fleet(everything, "--service", SERVICE)["nodes"]}
-            == dict.fromkeys(("a100", "l20", "t4"), "fresh"),
+            == dict.fromkeys(("a100", "l20", "mig", "t4"), "fresh"),
             lambda: f"nodes: {fleet(everything, '--service', SERVICE)['nodes']}",
         )
-        assert value(metrics(lab), "tranche_nodes", reporting="fresh") == 3
+        assert value(metrics(lab), "tranche_nodes", reporting="fresh") == 4
 
 
 def test_names_of_pods_that_one_may_not_list(lab, release, tmp_path):

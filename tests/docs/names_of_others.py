@@ -3,9 +3,10 @@ misspelt name of ours is not accepted. A flag counts only after its program."""
 
 FLAGS = {
     "kubectl": {
-        "--all", "--command", "--dry-run", "--field-selector", "--for", "--force", "--format",
+        "--all", "--clusterrole", "--command", "--dry-run", "--duration", "--field-selector",
+        "--for", "--force", "--format",
         "--grace-period", "--help", "--image", "--kubeconfig", "--overrides", "--overwrite",
-        "--previous", "--restart", "--rm", "--sort-by", "--tail", "--timeout",
+        "--previous", "--restart", "--rm", "--serviceaccount", "--sort-by", "--tail", "--timeout",
         "--type",
     },
     "helm": {

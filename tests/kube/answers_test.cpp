@@ -47,6 +47,16 @@ TEST_F(AnswersTest, OneConnectionServesManyCalls) {
   }
 }
 
+TEST_F(AnswersTest, AReviewIsAnsweredAndHasNoName) {
+  server_.answer({.status = 201, .body = R"({"status":{"authenticated":true}})"});
+  const auto answer = client_->review(kTokenReview, R"({"spec":{"token":"x"}})");
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(*answer, R"({"status":{"authenticated":true}})");
+  const auto asked = server_.asked();
+  EXPECT_EQ(asked.method, "POST");
+  EXPECT_EQ(asked.target, "/apis/authentication.k8s.io/v1/tokenreviews");
+}
+
 // HTTP/2 is tested with a real API server (tests/e2e/test_takeover.py); the stub has none.
 TEST_F(AnswersTest, TheProtocolIsLoggedOnce) {
   LogRecorder log;

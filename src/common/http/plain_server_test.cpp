@@ -59,6 +59,20 @@ TEST_F(PlainServerTest, AnswersOnOneConnectionAgainAndAgain) {
   EXPECT_THAT(client.ask("/large-body", large), EndsWith("POST /large-body " + large));
 }
 
+TEST_F(PlainServerTest, WhoAsksAndHeadersOfItsOwn) {
+  start({}, [](const Request& request, const std::stop_token&) {
+    Response response{.status = 203,
+                      .body = request.peer + '|' + request.token + '|' + request.if_none_match};
+    response.headers = {{"ETag", request.if_none_match}, {"Seen", response.body}};
+    response.body.clear();
+    return response;
+  });
+  const auto answer =
+      HttpClient(port()).ask("/", "", "x-tranche-token: T\r\nIf-None-Match: \"1\"\r\n");
+  EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 203"), HasSubstr("Seen: 127.0.0.1|T|\"1\"\r\n"),
+                            HasSubstr("ETag: \"1\"\r\n")));
+}
+
 TEST_F(PlainServerTest, TakesNoCertificate) {
   start();
   const auto set = server_->set_certificate({.chain = "a", .key = "b"});
