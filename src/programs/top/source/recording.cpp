@@ -131,8 +131,10 @@ bool Replay::wait_for(const Reading& reading, const std::stop_token& stop) {
   const auto at = reading.fleet.taken_at;
   auto left = milliseconds(0);
   if (before_ && at > *before_) {
+    // As floating point: the times of a file may be centuries apart.
     using Seconds = std::chrono::duration<double>;
-    const auto exact = Seconds(at - *before_) / speed_;
+    const auto exact =
+        (Seconds(at.time_since_epoch()) - Seconds(before_->time_since_epoch())) / speed_;
     left = exact < Seconds(kLongestWait) ? std::chrono::ceil<milliseconds>(exact) : kLongestWait;
   }
   before_ = at;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.h"
 #include "top/view/help.h"
 #include "top/view/session.h"
 #include "top/view/table.h"
@@ -70,7 +71,8 @@ Line Session::footer(std::size_t columns) const {
     line.add(fmt::format("? help  q quit  / filter  f find  s sort: {}{}  t tree  space pause",
                          to_string(settings_.sort), settings_.reverse ? " reversed" : ""),
              Style::kDim);
-    if (settings_.filter) line.add("  filter: " + settings_.filter->text(), Style::kWarning);
+    if (settings_.filter)
+      line.add("  filter: " + printable(settings_.filter->text()), Style::kWarning);
   }
   return line;
 }

@@ -4,6 +4,16 @@
 #include <utility>
 
 namespace tranche::top {
+namespace {
+
+// As floating point: times come from outside, and may be centuries apart.
+double seconds_between(std::chrono::system_clock::time_point a,
+                       std::chrono::system_clock::time_point b) {
+  using Seconds = std::chrono::duration<double>;
+  return (Seconds(b.time_since_epoch()) - Seconds(a.time_since_epoch())).count();
+}
+
+}  // namespace
 
 std::string gpu_id(const std::string& node, const std::string& uuid) { return node + '\n' + uuid; }
 
@@ -40,7 +50,8 @@ void History::add(const std::string& id, std::optional<double> value) {
   auto& row = found->second;
   row.reading = reading_;
   row.points.push_back({now_, value});
-  while (row.points.size() > kMostPoints || row.points.front().at + kSpan < now_) {
+  while (row.points.size() > kMostPoints ||
+         seconds_between(row.points.front().at, now_) > static_cast<double>(kSpan.count())) {
     row.points.pop_front();
   }
 }
@@ -50,10 +61,10 @@ std::vector<std::optional<double>> History::of(const std::string& id, std::size_
   const auto found = rows_.find(id);
   if (found == rows_.end() || parts == 0) return means;
   std::vector<std::pair<double, int>> sums(parts);
-  using Seconds = std::chrono::duration<double>;
   for (const auto& point : found->second.points) {
     if (!point.value) continue;
-    const double part = Seconds(now_ - point.at) / Seconds(kSpan) * static_cast<double>(parts);
+    const double part = seconds_between(point.at, now_) / static_cast<double>(kSpan.count()) *
+                        static_cast<double>(parts);
     const auto back = std::min(parts - 1, static_cast<std::size_t>(part));
     auto& [sum, count] = sums[parts - 1 - back];
     sum += *point.value;

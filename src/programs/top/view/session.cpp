@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.h"
 #include "top/view/filter_node.h"
 #include "top/view/tree.h"
 
@@ -119,7 +120,7 @@ void Session::choose(char character) {
       return find(false, false);
     case '/':
       prompt_ = Prompt::kFilter;
-      typed_ = settings_.filter ? settings_.filter->text() : "";
+      typed_ = settings_.filter ? printable(settings_.filter->text()) : "";
       return;
     case 'f':
       prompt_ = Prompt::kFind;

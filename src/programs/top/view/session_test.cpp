@@ -134,6 +134,13 @@ TEST_F(SessionTest, NamesFromOutsideDoNoHarm) {
   EXPECT_THAT(frame(), HasSubstr("evil?[2J???????"));
 }
 
+TEST_F(SessionTest, AFilterFromTheCommandLineIsPrintedWithoutControlCharacters) {
+  Session session(Settings{.filter = Filter::parse("ns=\x1b[2J").value()});
+  EXPECT_THAT(text_of_frame(session.frame({120, 24}, status_)), HasSubstr("filter: ns=?[2J"));
+  session.press({Key::kCharacter, '/'});
+  EXPECT_THAT(text_of_frame(session.frame({120, 24}, status_)), HasSubstr("filter: ns=?[2J_"));
+}
+
 TEST_F(SessionTest, WhatIsOnNoKnownGpuIsShown) {
   auto reading = testing::node_reading();
   reading.fleet.nodes[0].usage.gpus.clear();
