@@ -74,6 +74,7 @@ TEST_F(CleanupTest, FilesOfOursGoOthersStay) {
   const auto spec = cdi::spec_file_name("gpu");
   write("cdi/" + spec);
   write("cdi/other.json");
+  ASSERT_TRUE(fs_.make_directories(path("state/incidents")));
   for (const auto* file :
        {"state/grants/grants.jsonl", "state/grants/rejected.jsonl",
         "state/grants/.grants.jsonl.a1B2c3", "state/config.json", "state/config-being-read",

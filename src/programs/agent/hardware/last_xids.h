@@ -1,6 +1,6 @@
 #pragma once
-// The last XID of each GPU since the agent started, also of those that do not make it unhealthy; and
-// the last ones of all GPUs, with their times.
+// The last XID of each GPU since the agent started, also of those that do not make it unhealthy;
+// and the last ones of all GPUs, with their times.
 
 #include <chrono>
 #include <cstddef>
