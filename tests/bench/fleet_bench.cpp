@@ -41,13 +41,13 @@ cluster::GpuNode agents_view(int node) {
 Facts big() {
   Facts facts;
   for (int i = 0; i < kNodes; ++i) {
-    add(facts, testing_facts::node(node_name(i), {{kGpu, {kTranches, kTranches}}}));
+    testing_facts::add(facts, testing_facts::node(node_name(i), {{kGpu, {kTranches, kTranches}}}));
     facts.gpu_nodes[node_name(i)] = agents_view(i);
   }
   for (int i = 0; i < kBound; ++i) {
     auto pod = testing_facts::pod("bound-" + std::to_string(i), kGpu, node_name(i % kNodes));
     pod.key.ns = "team-" + std::to_string(i % 200);
-    add(facts, std::move(pod));
+    testing_facts::add(facts, std::move(pod));
   }
   for (int i = 0; i < kWaiting; ++i) {
     auto pod = testing_facts::unscheduled(
@@ -56,7 +56,7 @@ Facts big() {
         "nvidia.com/gpu. preemption: 0/1000 nodes are available: 1000 Preemption is not helpful.");
     pod.wants[kGpu] = 8;
     pod.key.ns = "team-" + std::to_string(i % 200);
-    add(facts, std::move(pod));
+    testing_facts::add(facts, std::move(pod));
   }
   return facts;
 }
