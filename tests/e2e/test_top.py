@@ -176,6 +176,7 @@ def test_errors_and_exit_codes(tmp_path):
         (["--agent", "localhost:9400"], 2, "write https://host:port"),
         (["--agent", "http://127.0.0.1:1"], 3, "is the agent running, and is its address right?"),
         (["--controller", "https://127.0.0.1:1"], 3, "is the controller running"),
+        (["--controller", "http://a.test:1", "--token-file", str(torn)], 2, "not sent to http://a.test:1 without TLS"),
         (["--local"], 3, "cannot load libnvidia-ml.so.1"),
         (["--kubeconfig", str(tmp_path / "none")], 2, "there is no file"),
     ):
@@ -239,11 +240,14 @@ def controller():
 
 
 def test_of_the_cluster(controller, terminal, tmp_path):
-    live = terminal("--controller", controller.url)
+    token = tmp_path / "token"
+    token.write_text("secret")
+    live = terminal("--controller", controller.url, "--token-file", str(token))
     text = live.until("team-a/train-0/main")
     assert "1 of 2 nodes reporting" in text and "not reporting: gpu-2 (silent: no answer in time)" in text
     assert " 1234Mi " in text and " mps" in text
     assert controller.asked[0][0] == "/v1/fleet"
+    assert controller.asked[0][1]["X-Tranche-Token"] == "secret"
     live.press("q")
     assert live.wait() == 0
 
@@ -259,9 +263,13 @@ def test_of_the_cluster(controller, terminal, tmp_path):
     assert controller.asked[-1][0] == (
         "/api/v1/namespaces/tranche/services/tranche-controller-web:web/proxy/v1/fleet"
     )
-    done = top("--kubeconfig", config, "--service", "gpu/http:web:80", "--filter", "mem>1Gi")
+    assert "X-Tranche-Token" not in controller.asked[-1][1]
+    arguments = ("--service", "gpu/http:web:80", "--token-file", token, "--filter", "mem>1Gi")
+    done = top("--kubeconfig", config, *arguments)
     assert "team-a/train-0/main" in done.stdout and "gpu-2" not in done.stdout.split("NAME")[1]
-    assert controller.asked[-1][0].startswith("/api/v1/namespaces/gpu/services/http:web:80/proxy")
+    path, headers = controller.asked[-1]
+    assert path.startswith("/api/v1/namespaces/gpu/services/http:web:80/proxy")
+    assert headers["X-Tranche-Token"] == "secret" and "Authorization" not in headers
 
 
 def test_no_view_beside_the_program(tmp_path):

@@ -48,6 +48,15 @@ class Remote final : public Source {
   const Target target_;
 };
 
+// As with kubectl port-forward, whose own connection has TLS.
+bool is_on_this_machine(const std::string& url) {
+  for (const auto* host : {"localhost", "127.0.0.1", "[::1]"}) {
+    const auto begin = std::string("http://") + host;
+    if (url == begin || url.starts_with(begin + ":") || url.starts_with(begin + "/")) return true;
+  }
+  return false;
+}
+
 Result<std::unique_ptr<Source>> open(kube::Credentials server, kube::HttpGet::Options options,
                                      Target target) {
   options.user_agent = kUserAgent;
@@ -66,7 +75,9 @@ Result<std::unique_ptr<Source>> open_agent(kube::Credentials server) {
 
 Result<std::unique_ptr<Source>> open_controller(kube::Credentials server) {
   auto name = "controller " + server.server;
-  return open(std::move(server), {.peer = "the controller", .token_header = kTokenHeader},
+  const bool near = is_on_this_machine(server.server);
+  return open(std::move(server),
+              {.peer = "the controller", .token_header = kTokenHeader, .token_without_tls = near},
               {.path = "/v1/fleet", .name = std::move(name), .fleet = true});
 }
 

@@ -184,8 +184,10 @@ Line sums_line(const Reading& reading, const Signs& signs) {
   line.add(counted(sums.gpus, "GPU") + dot);
   add_containers(sums, line);
   if (reading.cluster) add_waiting(reading.fleet, dot, line);
-  line.add(dot);
-  add_memory(sums, line);
+  if (sums.gpus > 0) {
+    line.add(dot);
+    add_memory(sums, line);
+  }
   return line;
 }
 
