@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/controller_service.h"
 #include "http/connections.h"
 #include "http/libevent.h"
 #include "http/listener.h"
@@ -83,7 +84,7 @@ Request request_of(evhttp_request* request) {
           .accept = header_of(request, "Accept"),
           .accept_encoding = header_of(request, "Accept-Encoding"),
           .authorization = header_of(request, "Authorization"),
-          .token = header_of(request, "X-Tranche-Token"),
+          .token = header_of(request, kProxiedTokenHeader),
           .if_none_match = header_of(request, "If-None-Match"),
           .peer = peer_of(request)};
 }

@@ -85,10 +85,9 @@ Read ask_controller(const ReportOptions& options, const config::Sources& sources
   const auto get =
       kube::HttpGet::open(*std::move(credentials), {.user_agent = "tranche-report",
                                                     .peer = "the controller",
-                                                    .token_header = "X-Tranche-Token"});
+                                                    .token_header = kProxiedTokenHeader});
   if (!get) return failed(get.error(), exit_code_of_connecting(get.error()));
-  const auto body = (*get)->get(fmt::format("/api/v1/namespaces/{}/services/{}/proxy/v1/fleet",
-                                            options.service_namespace, options.service),
+  const auto body = (*get)->get(proxied(options.service, "/v1/fleet"),
                                 {.deadline = kDeadline, .bytes = fleet::kLongestFleet});
   if (!body) return failed(body.error(), exit_code_of(body.error()));
   auto fleet = fleet::parse_fleet(*body);
@@ -115,7 +114,7 @@ Read read_objects(const ReportOptions& options, const config::Sources& sources) 
 
 Read read(const ReportOptions& options, const config::Sources& sources) {
   if (!options.fleet.empty()) return read_file(options.fleet);
-  if (!options.service.empty()) return ask_controller(options, sources);
+  if (!options.service.name.empty()) return ask_controller(options, sources);
   return read_objects(options, sources);
 }
 

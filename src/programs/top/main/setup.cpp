@@ -37,9 +37,7 @@ Result<std::unique_ptr<Source>> open_cluster(const config::TopOptions& options,
                    kube::choose_cluster(options.api_server, by_flag, sources.environment));
   kube::Secret token;
   token.file = options.token_file;
-  return open_service(std::move(cluster),
-                      {.ns = options.service_namespace, .service = options.service},
-                      std::move(token));
+  return open_service(std::move(cluster), options.service, std::move(token));
 }
 
 }  // namespace

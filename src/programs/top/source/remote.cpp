@@ -76,19 +76,18 @@ Result<std::unique_ptr<Source>> open_agent(kube::Credentials server) {
 Result<std::unique_ptr<Source>> open_controller(kube::Credentials server) {
   auto name = "controller " + server.server;
   const bool near = is_on_this_machine(server.server);
-  return open(std::move(server),
-              {.peer = "the controller", .token_header = kTokenHeader, .token_without_tls = near},
-              {.path = "/v1/fleet", .name = std::move(name), .fleet = true});
+  return open(
+      std::move(server),
+      {.peer = "the controller", .token_header = kProxiedTokenHeader, .token_without_tls = near},
+      {.path = "/v1/fleet", .name = std::move(name), .fleet = true});
 }
 
-Result<std::unique_ptr<Source>> open_service(kube::Credentials cluster, const ServiceName& service,
-                                             kube::Secret token) {
-  Target target{.path = fmt::format("/api/v1/namespaces/{}/services/{}/proxy/v1/fleet", service.ns,
-                                    service.service),
-                .name = "cluster " + cluster.server,
-                .fleet = true};
+Result<std::unique_ptr<Source>> open_service(kube::Credentials cluster,
+                                             const ControllerService& service, kube::Secret token) {
+  Target target{
+      .path = proxied(service, "/v1/fleet"), .name = "cluster " + cluster.server, .fleet = true};
   cluster.proxied_token = std::move(token);
-  return open(std::move(cluster), {.peer = "the controller", .token_header = kTokenHeader},
+  return open(std::move(cluster), {.peer = "the controller", .token_header = kProxiedTokenHeader},
               std::move(target));
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/controller_service.h"
 #include "base/result.h"
 #include "kube/credentials.h"
 #include "kube/http_get.h"
@@ -11,22 +12,11 @@
 
 namespace tranche::top {
 
-// The header of the token for the controller: the API server's service proxy keeps `Authorization`
-// to itself.
-inline constexpr const char* kTokenHeader = "X-Tranche-Token";
-
-// Of the controller's Service, as the API server's proxy has it.
-struct ServiceName {
-  std::string ns = "tranche";
-  std::string service = "tranche-controller-web:web";  // [SCHEME:]NAME[:PORT]
-  bool operator==(const ServiceName&) const = default;
-};
-
 // `server`: a URL, and what of Credentials an agent needs. Does not connect.
 Result<std::unique_ptr<Source>> open_agent(kube::Credentials server);
 Result<std::unique_ptr<Source>> open_controller(kube::Credentials server);
 // Through the API server `cluster`. `token`: for the controller; empty: the cluster's own.
-Result<std::unique_ptr<Source>> open_service(kube::Credentials cluster, const ServiceName& service,
-                                             kube::Secret token);
+Result<std::unique_ptr<Source>> open_service(kube::Credentials cluster,
+                                             const ControllerService& service, kube::Secret token);
 
 }  // namespace tranche::top

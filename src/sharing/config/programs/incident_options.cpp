@@ -3,13 +3,12 @@
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
+
 Result<IncidentOptions> load_incident_options(const Sources& sources, IncidentOptions::Verb verb,
                                               const std::string& id) {
   using Verb = IncidentOptions::Verb;
   const unsigned use = verb == Verb::kList ? kUseIncidentList : kUseIncidentShow;
   OptionReader reader(sources, use);
-  const auto form = load_output_form(sources, use);
-  if (!form) return std::unexpected(form.error());
   for (const auto& flag : sources.flags) {
     if (flag.name != "file" || verb == Verb::kShow) continue;
     reader.error(Error{Code::kInvalidArgument, "--file: 'tranche incident list' does not know it",
@@ -21,7 +20,7 @@ Result<IncidentOptions> load_incident_options(const Sources& sources, IncidentOp
                           .file = verb == Verb::kShow ? reader.get<std::string>("file") : "",
                           .state_dir = reader.get<std::string>("state-dir"),
                           .arbiter_state_dir = reader.get<std::string>("arbiter-state-dir"),
-                          .output = *form};
+                          .output = read_output_form(reader)};
   if (verb == Verb::kShow && options.id.empty() == options.file.empty()) {
     reader.error(Error{Code::kInvalidArgument, "name one incident, or a file with --file",
                        "tranche incident list shows the names"});

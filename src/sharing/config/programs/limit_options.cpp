@@ -29,12 +29,6 @@ unsigned use_of(Verb verb) {
   return kUseLimitPrune;
 }
 
-OutputForm output(OptionReader& reader) {
-  const auto text = reader.choice("output", "no form");
-  if (text == "json") return OutputForm::kJson;
-  return text == "yaml" ? OutputForm::kYaml : OutputForm::kTable;
-}
-
 // A name in Kubernetes, or nothing.
 std::string optional_name(OptionReader& reader, std::string_view flag) {
   auto text = reader.get<std::string>(flag);
@@ -136,17 +130,12 @@ Result<LimitOptions> load_limit_options(const Sources& sources, Verb verb, const
                        .compute = limit(reader, "compute", parse_compute_setting),
                        .priority = reader.choice("class", "no class"),
                        .timeout = timeout_of(reader),
-                       .output = output(reader),
+                       .output = read_output_form(reader),
                        .snapshot = reader.snapshot(),
                        .api_server = reader.api_server()};
   check_flags_are_of(verb, reader, sources);
   check_something_is_set(reader, verb);
   return reader.result(std::move(options));
-}
-
-Result<OutputForm> load_output_form(const Sources& sources, unsigned use) {
-  OptionReader reader(sources, use);
-  return reader.result(output(reader));
 }
 
 }  // namespace tranche::config

@@ -3,20 +3,12 @@
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
-namespace {
-
-OutputForm form_of(OptionReader& reader) {
-  const auto text = reader.choice("output", "no form");
-  if (text == "json") return OutputForm::kJson;
-  return text == "yaml" ? OutputForm::kYaml : OutputForm::kTable;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Result<LintOptions> load_lint_options(const Sources& sources, std::vector<std::string> files) {
   OptionReader reader(sources, kUseLint);
   LintOptions options{.files = std::move(files),
-                      .output = form_of(reader),
+                      .output = read_output_form(reader),
                       .fix_to = reader.get<std::string>("fix-to"),
                       .strict = reader.get<bool>("strict"),
                       .cluster = reader.get<bool>("cluster"),

@@ -6,7 +6,12 @@
 
 namespace tranche::config {
 
+class OptionReader;
+
 enum class OutputForm { kTable, kJson, kYaml };
+
+// Among a program's other settings.
+OutputForm read_output_form(OptionReader& reader);
 
 // For a program with no other settings; `use`: which one, FlagUse. kInvalidArgument: an unknown
 // format.

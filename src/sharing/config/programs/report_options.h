@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/api_server.h"
+#include "base/controller_service.h"
 #include "base/result.h"
 #include "config/flags/sources.h"
 #include "config/programs/output_form.h"
@@ -12,13 +13,11 @@ namespace tranche::config {
 
 struct ReportOptions {
   OutputForm output = OutputForm::kTable;
-  std::string html = {};      // the file; "": no page is written
-  int near = 90;              // percent
-  std::string fleet = {};     // a file; "": none; "-": standard input
-  std::string snapshot = {};  // a file; "": none
-  // Of the controller's Service; both "": it is not asked.
-  std::string service_namespace = {};
-  std::string service = {};  // [SCHEME:]NAME[:PORT]
+  std::string html = {};           // the file; "": no page is written
+  int near = 90;                   // percent
+  std::string fleet = {};          // a file; "": none; "-": standard input
+  std::string snapshot = {};       // a file; "": none
+  ControllerService service = {};  // without a name: the controller is not asked
   ApiServer api_server = {};
   bool operator==(const ReportOptions&) const = default;
 };

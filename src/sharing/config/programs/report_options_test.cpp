@@ -18,10 +18,9 @@ TEST(ReportOptions, AServiceOfTheController) {
   const auto options = load_report_options(
       {.flags = {{"service", "ns/https:web:9401"}, {"near", "50"}, {"output", "json"}}});
   ASSERT_TRUE(options) << options.error().message();
-  EXPECT_EQ(*options, (ReportOptions{.output = OutputForm::kJson,
-                                     .near = 50,
-                                     .service_namespace = "ns",
-                                     .service = "https:web:9401"}));
+  EXPECT_EQ(*options,
+            (ReportOptions{
+                .output = OutputForm::kJson, .near = 50, .service = {"ns", "https:web:9401"}}));
 }
 
 TEST(ReportOptions, WhatContradictsItself) {
@@ -32,8 +31,8 @@ TEST(ReportOptions, WhatContradictsItself) {
       {{.flags = {{"fleet", "f"}, {"snapshot", "s"}}}, "beside a cluster or a snapshot"},
       {{.flags = {{"fleet", "f"}, {"context", "c"}}}, "beside a cluster or a snapshot"},
       {{.flags = {{"fleet", "f"}, {"service", "a/b"}}}, "a file is read, and no controller"},
-      {{.flags = {{"service", "web"}}}, "'web' is no Service"},
-      {{.flags = {{"service", "a/../b"}}}, "is no Service"},
+      {{.flags = {{"service", "web"}}}, "'web' names no Service"},
+      {{.flags = {{"service", "a/../b"}}}, "names no Service"},
       {{.flags = {{"near", "0"}}}, "0 is no part of a limit"},
       {{.flags = {{"html", "f"}, {"output", "json"}}}, "an output of its own"},
       {{.flags = {{"output", "xml"}}}, "'xml' is no form"},

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/quantity.h"
-#include "config/names.h"
+#include "config/programs/controller_service.h"
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
@@ -14,12 +14,6 @@ namespace {
 constexpr const char* kDefaultAgent = "http://localhost:9400";
 constexpr std::chrono::milliseconds kShortestInterval{100};
 constexpr std::chrono::milliseconds kLongestInterval = std::chrono::hours(1);
-
-OutputForm top_form(OptionReader& reader) {
-  const auto text = reader.choice("output", "no form");
-  if (text == "json") return OutputForm::kJson;
-  return text == "yaml" ? OutputForm::kYaml : OutputForm::kTable;
-}
 
 // At most one flag says where readings come from.
 void choose_source(OptionReader& reader, TopOptions& options) {
@@ -45,24 +39,6 @@ void choose_source(OptionReader& reader, TopOptions& options) {
   if (!chosen.empty()) options.from = chosen[0].second;
   if (options.from == From::kAgent) options.server = agent.empty() ? kDefaultAgent : agent;
   if (options.from == From::kController) options.server = controller;
-}
-
-bool is_service(std::string_view text) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == ':';
-  };
-  return !text.empty() && std::ranges::all_of(text, allowed);
-}
-
-void choose_service(OptionReader& reader, TopOptions& options) {
-  const auto text = reader.get<std::string>("service");
-  const auto slash = text.find('/');
-  options.service_namespace = text.substr(0, slash);
-  options.service = slash == std::string::npos ? "" : text.substr(slash + 1);
-  if (!is_object_name(options.service_namespace) || !is_service(options.service)) {
-    reader.error("service", fmt::format("'{}' names no Service", text.substr(0, 80)),
-                 "write NAMESPACE/NAME, or NAMESPACE/https:NAME:PORT");
-  }
 }
 
 void choose_recording(OptionReader& reader, TopOptions& options) {
@@ -100,7 +76,7 @@ Result<TopOptions> load_top_options(const Sources& sources) {
                      .ca_file = reader.get<std::string>("ca-file"),
                      .once = reader.get<bool>("once"),
                      .interval = interval_of(reader),
-                     .output = top_form(reader),
+                     .output = read_output_form(reader),
                      .filter = reader.get<std::string>("filter"),
                      .sort = reader.choice("sort", "no order"),
                      .reverse = reader.get<bool>("reverse"),
@@ -109,7 +85,7 @@ Result<TopOptions> load_top_options(const Sources& sources) {
                      .theme = reader.choice("theme", "no theme"),
                      .ascii = reader.get<bool>("ascii")};
   choose_source(reader, options);
-  choose_service(reader, options);
+  options.service = read_controller_service(reader);
   choose_recording(reader, options);
   if (reader.get<bool>("no-color")) options.theme = "none";
   if (options.output != OutputForm::kTable) options.once = true;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/api_server.h"
+#include "base/controller_service.h"
 #include "base/result.h"
 #include "config/flags/sources.h"
 #include "config/programs/output_form.h"
@@ -17,8 +18,7 @@ struct TopOptions {
   From from = From::kAgent;
   bool agent_by_default = true;  // no flag says where from: the driver is asked if no agent answers
   std::string server = {};       // URL of the agent or the controller
-  std::string service_namespace = {};  // of the controller's Service
-  std::string service = {};            // [SCHEME:]NAME[:PORT]
+  ControllerService service = {};
   ApiServer api_server = {};
   std::string token_file = {};
   std::string ca_file = {};

@@ -22,8 +22,7 @@ TEST(TopOptions, WithoutFlagsItIsTheAgentOfThisMachine) {
   EXPECT_EQ(options->server, "http://localhost:9400");
   EXPECT_EQ(options->interval, std::chrono::seconds(2));
   EXPECT_EQ(options->record_limit, std::uint64_t{1} << 30U);
-  EXPECT_EQ(options->service_namespace, "tranche");
-  EXPECT_EQ(options->service, "tranche-controller-web:web");
+  EXPECT_EQ(options->service, (ControllerService{"tranche", "tranche-controller-web:web"}));
   EXPECT_FALSE(options->once);
 }
 
