@@ -92,6 +92,19 @@ def test_alone_metrics_write_nothing_but_events(helm):
     assert any("own-node" in name for name in names)
 
 
+def test_pod_resources_for_other_exporters(helm):
+    def of(values):
+        pod = helm.template(values).pod()
+        [container] = [one for one in pod["containers"] if one["name"].startswith("tranche")] or pod["containers"][:1]
+        mount = next(one for one in container["volumeMounts"] if one["name"] == "pod-resources")
+        env = {one["name"]: one.get("value") for one in container["env"]}
+        return mount.get("readOnly", False), env.get("TRANCHE_POD_RESOURCES_SOCKET")
+
+    assert of({}) == (True, None)
+    values = {"metrics": {"podResourcesSocket": True}}
+    assert of(values) == (False, "/var/lib/kubelet/pod-resources/tranche.sock")
+
+
 SCRAPED = {
     "prometheus.io/scrape": "true",
     "prometheus.io/scheme": "http",

@@ -54,14 +54,25 @@ def holding(name: str, *sizes: str, node: str, resource: str = GPU, kind: str = 
     return json.dumps(made)
 
 
+def thief(name: str, size: str, node: str) -> str:
+    """Uses the first GPU without asking for one."""
+    made = json.loads(holding(name, size, node=node))
+    [container] = made["spec"]["containers"]
+    del container["resources"]
+    container["env"].append({"name": "NVIDIA_VISIBLE_DEVICES", "value": "0"})
+    return json.dumps(made)
+
+
 class Scraped:
     def __init__(self, lab, release, node: str):
         self.lab, self.release, self.node = lab, release, node
 
-    def page(self) -> Page:
+    def get(self, what: str) -> str:
         name = self.release.agents()[self.node]["metadata"]["name"]
-        path = f"/api/v1/namespaces/kube-system/pods/{name}:9400/proxy/metrics"
-        return Page(self.lab.kubectl("get", "--raw", path))
+        return self.lab.kubectl("get", "--raw", f"/api/v1/namespaces/kube-system/pods/{name}:9400/proxy/{what}")
+
+    def page(self) -> Page:
+        return Page(self.get("metrics"))
 
     def when(self, condition, what: str, timeout: float = 60) -> Page:
         found = []
@@ -108,6 +119,7 @@ def test_each_container_of_a_time_sliced_gpu(lab):
         holding("train", "1577Mi", node="t4"),
         holding("two", "315Mi", "200Mi", node="t4"),
         holding("idle", "0Mi", node="t4"),
+        thief("thief", "70Mi", node="t4"),
     )
     with Applied(lab, config_map(shared(5))), Release(lab, "config.name=metered", *METRICS) as release:
         wait_offer(lab, "t4", 5)
@@ -115,13 +127,19 @@ def test_each_container_of_a_time_sliced_gpu(lab):
         node.occupy("host", "--memory", "50Mi")
         try:
             with Applied(lab, *pods):
-                for name in ("train", "two", "idle"):
+                for name in ("train", "two", "idle", "thief"):
                     lab.wait_pod(name)
                 scraped = Scraped(lab, release, "t4")
                 wanted = {("train", "c0"): 1577, ("two", "c0"): 315, ("two", "c1"): 200, ("idle", "c0"): 0}
+                wanted[("thief", "c0")] = 70
                 page = scraped.when(lambda p: memory(p) == wanted, "each container's memory, to the MiB")
                 use = page.by("tranche_gpu_memory_bytes", "use")
-                assert use["containers"] == (1577 + 315 + 200) * MIB
+                assert use["containers"] == (1577 + 315 + 200 + 70) * MIB
+                mechanisms = {dict(key)["pod"]: dict(key)["mechanism"] for key in page.all("tranche_container_processes")}
+                assert mechanisms == dict.fromkeys(("train", "two", "idle"), "time-slicing") | {"thief": "none"}
+                told = json.loads(scraped.get("usage"))
+                named = {(one["pod"], one["name"], one.get("memory", 0)) for one in told["processes"] if "pod" in one}
+                assert ("thief", "tranche-sim", 70 * MIB) in named and ("two", "tranche-sim", 315 * MIB) in named
                 assert use["host-processes"] == 50 * MIB and use["unknown"] == 0
                 assert sum(use.values()) == page["DCGM_FI_DEV_FB_CAPACITY_BYTES"]
                 assert set(page.all("tranche_container_attributed").values()) == {1}

@@ -53,6 +53,8 @@ WORDS = {
     "MIG_MONITOR_DEVICES": "NVIDIA's container runtime",
     "WITH_REBOOT": "NVIDIA's MIG manager",
     "RTLD_DEEPBIND": "the C library",
+    "DCGM_POD_RESOURCES_KUBELET_SOCKET": "dcgm-exporter",
+    "KUBERNETES_VIRTUAL_GPUS": "dcgm-exporter",
     "DCGM_FI_DEV_FB_USED": "DCGM",
     "DCGM_FI_DEV_GPU_UTIL": "DCGM",
 }

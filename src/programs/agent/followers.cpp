@@ -17,6 +17,7 @@
 #include "agent/mps/parts.h"
 #include "agent/notices/parts.h"
 #include "agent/plugins/parts.h"
+#include "agent/podresources/parts.h"
 #include "agent/withholding/parts.h"
 
 namespace tranche::agent {
@@ -25,19 +26,20 @@ namespace {
 // Inputs and stages run in this order, and each may use what those before it have put into the
 // State or the offer. So do the followers of one phase.
 constexpr Parts (*kRooms[])(const AgentContext&) = {
-    config_parts,       // whether the node gives out its GPUs by the device plugin or by claims
-    plugins_parts,      // CDI files, device plugins, whether kubelet offers what they offer
-    limits_parts,       // limits of containers
-    mps_parts,          // MPS control daemons
-    withholding_parts,  // what containers hold differently from the present offer
-    dra_parts,          // the DRA driver
-    mig_parts,          // changes of the MIG layout
-    health_parts,       // unhealthy GPUs
-    gpunode_parts,      // the node's GPUNode
-    incidents_parts,    // refused memory, stalls, XIDs: who and why
-    metrics_parts,      // who uses what, at /metrics
-    notices_parts,      // reports about the offer
-    labels_parts,       // feature labels
+    config_parts,         // whether the node gives out its GPUs by the device plugin or by claims
+    plugins_parts,        // CDI files, device plugins, whether kubelet offers what they offer
+    limits_parts,         // limits of containers
+    mps_parts,            // MPS control daemons
+    withholding_parts,    // what containers hold differently from the present offer
+    dra_parts,            // the DRA driver
+    mig_parts,            // changes of the MIG layout
+    health_parts,         // unhealthy GPUs
+    gpunode_parts,        // the node's GPUNode
+    incidents_parts,      // refused memory, stalls, XIDs: who and why
+    metrics_parts,        // who uses what, at /metrics
+    pod_resources_parts,  // pod-resources for others, with GPUs' UUIDs
+    notices_parts,        // reports about the offer
+    labels_parts,         // feature labels
 };
 
 template <class T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/doctor/doctor.h"
 #include "cli/incident/incident.h"
 #include "cli/layout/layout.h"
 #include "cli/limit/limit.h"
@@ -27,6 +28,7 @@ constexpr std::array kRuns = {
     RunOf{"layout", run_layout_command},
     RunOf{"incident", run_incident_command},
     RunOf{"lint", run_lint_command},
+    RunOf{"doctor", run_doctor_command},
     RunOf{"snapshot", run_snapshot_command},
     RunOf{"top", run_top_command},
     RunOf{"report", run_report_command},

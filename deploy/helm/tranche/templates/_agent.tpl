@@ -115,6 +115,9 @@ seccompProfile:
 {{- if $s.metrics }}
 {{- $env = concat $env (include "tranche.metricsEnv" (index . 0) | fromJsonArray) }}
 {{- end }}
+{{- if (index . 0).Values.metrics.podResourcesSocket }}
+{{- $env = append $env (list "TRANCHE_POD_RESOURCES_SOCKET" "/var/lib/kubelet/pod-resources/tranche.sock") }}
+{{- end }}
 {{- $devices := $s.volumeMounts | ternary "/var/run/nvidia-container-devices" "all" }}
 {{- $env = append $env (list "NVIDIA_VISIBLE_DEVICES" $devices) }}
 {{- $env = append $env (list "NVIDIA_DRIVER_CAPABILITIES" "utility") }}
@@ -161,7 +164,7 @@ has one path in both, because containers with limits mount from it. */}}
 {{- if $v.devicePlugin.enabled -}}
 {{- $folders = concat $folders (list
       (dict "name" "device-plugins" "host" (printf "%s/device-plugins" $v.kubeletRoot) "path" "/var/lib/kubelet/device-plugins" "type" "Directory")
-      (dict "name" "pod-resources" "host" (printf "%s/pod-resources" $v.kubeletRoot) "path" "/var/lib/kubelet/pod-resources" "type" "DirectoryOrCreate" "readOnly" true)) -}}
+      (dict "name" "pod-resources" "host" (printf "%s/pod-resources" $v.kubeletRoot) "path" "/var/lib/kubelet/pod-resources" "type" "DirectoryOrCreate" "readOnly" (not $v.metrics.podResourcesSocket))) -}}
 {{- else -}}
 {{- $folders = append $folders (dict "name" "device-plugins" "path" "/var/lib/kubelet/device-plugins") -}}
 {{- end -}}

@@ -5,11 +5,28 @@
 namespace tranche::agent {
 
 MetricsFollower::MetricsFollower(NodeSampler::Ports ports, config::MetricsOptions options,
-                                 const Log& log)
-    : sampler_(ports),
-      endpoint_(std::move(options), [this] { return sampler_.figures(); }, ports.clock, log) {
-  samples_.emplace(kSampleEvery, [this] { sampler_.sample(); });
+                                 std::function<void(const NodeNotice&)> tell, const Log& log)
+    : clock_(ports.clock),
+      tell_(std::move(tell)),
+      log_(log),
+      sampler_(ports),
+      endpoint_(std::move(options), [this] { return sampler_.figures(); }, clock_, log) {
+  samples_.emplace(kSampleEvery, [this] { sample(); });
   keeps_.emplace(kKeepEvery, [this] { endpoint_.keep(); });
+}
+
+void MetricsFollower::sample() {
+  sampler_.sample();
+  const auto figures = sampler_.figures();
+  if (figures == nullptr) return;
+  const auto notice = sources_.look(figures->checks, clock_.now());
+  if (!notice) return;
+  if (notice->warning) {
+    log_.warn(notice->note);
+  } else {
+    log_.info(notice->note);
+  }
+  if (tell_) tell_(*notice);
 }
 
 Result<void> MetricsFollower::follow(const Round& round) {

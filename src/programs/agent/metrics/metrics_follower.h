@@ -2,12 +2,14 @@
 // The metrics as a follower: passes each round on to the sampler, and has the sampler and the
 // endpoint work on threads of their own.
 
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "agent/loop/follower.h"
 #include "agent/metrics/metrics_endpoint.h"
 #include "agent/metrics/node_sampler.h"
+#include "agent/metrics/source_watch.h"
 #include "process/periodic.h"
 
 namespace tranche::agent {
@@ -17,7 +19,9 @@ class MetricsFollower final : public Follower {
   static constexpr std::chrono::seconds kSampleEvery{1};
   static constexpr std::chrono::seconds kKeepEvery{1};
 
-  MetricsFollower(NodeSampler::Ports ports, config::MetricsOptions options, const Log& log);
+  // `tell`: records an Event of the Node; may be empty.
+  MetricsFollower(NodeSampler::Ports ports, config::MetricsOptions options,
+                  std::function<void(const NodeNotice&)> tell, const Log& log);
 
   Result<void> follow(const Round& round) override;
   // The next agent serves at the same port.
@@ -26,8 +30,13 @@ class MetricsFollower final : public Follower {
 
  private:
   void end();
+  void sample();
 
+  const Clock& clock_;
+  const std::function<void(const NodeNotice&)> tell_;
+  const Log& log_;
   NodeSampler sampler_;
+  SourceWatch sources_;  // of the sampling thread
   MetricsEndpoint endpoint_;
   std::optional<process::Periodic> samples_;
   std::optional<process::Periodic> keeps_;

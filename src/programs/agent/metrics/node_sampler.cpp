@@ -102,6 +102,8 @@ void NodeSampler::sample() {
   std::vector<usage::Check> checks{{kDriver, driver_answers},
                                    {"host-processes", owners_.sees_node()},
                                    {"kubelet", kubelet_answers}};
+  // Without the node's processes none was looked at.
+  if (owners_.sees_node()) checks.push_back({"control-groups", groups_tell_});
   if (!ports_.arbiter_dir.empty()) checks.push_back({"arbiter", arbiter_runs_});
   auto made = std::make_shared<const Made>(make(*seen, std::move(checks), kubelet_answers));
   const std::scoped_lock lock(mutex_);
@@ -118,6 +120,7 @@ void NodeSampler::read_slow(const gpu::Machine& machine) {
 
 bool NodeSampler::read_processes(const gpu::Machine& machine) {
   processes_.clear();
+  groups_tell_ = true;
   const auto before = std::exchange(processes_at_, ports_.clock.now());
   since_last_ = before ? *processes_at_ - *before : std::chrono::nanoseconds(0);
   const auto devices = present_devices(machine);
@@ -135,6 +138,7 @@ bool NodeSampler::read_processes(const gpu::Machine& machine) {
     auto& owned = processes_[uuid];
     for (const auto& process : *processes) {
       auto seen = owners_.look(process.pid);
+      groups_tell_ = groups_tell_ && seen.owner.kind != Owner::Kind::kUnknown;
       owned.push_back({process, std::move(seen.owner), std::move(seen.name)});
       pids.insert(process.pid);
     }

@@ -99,6 +99,7 @@ class NodeSampler {
   UsageHistory history_;
   LivingArbiter arbiter_;
   bool arbiter_runs_ = false;
+  bool groups_tell_ = true;  // the control group of each process says whose it is
   std::map<std::string, Timed<gpu::FastReading>> fast_;  // by GPU
   std::map<std::string, Timed<gpu::SlowReading>> slow_;
   std::map<std::string, std::vector<OwnedProcess>> processes_;  // by device, of the last reading

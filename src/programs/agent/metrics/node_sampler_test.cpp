@@ -144,6 +144,11 @@ TEST_F(NodeSamplerTest, APodHasWhatItsProcessesUseAndItsPeakStays) {
   EXPECT_EQ(one.memory_peak, 315 * kMib);
   EXPECT_EQ(one.compute_estimated, 0ns);
   EXPECT_TRUE(works("pods") && works("driver") && works("host-processes") && works("kubelet"));
+  EXPECT_TRUE(works("control-groups"));
+  process(11, "/kubepods/besteffort/strange");
+  processes_.set(gpu_, {{.pid = 10}, {.pid = 11}});
+  sample();
+  EXPECT_FALSE(works("control-groups")) << "it is in some Pod";
 }
 
 TEST_F(NodeSamplerTest, ProcessesHaveNamesAndOwners) {

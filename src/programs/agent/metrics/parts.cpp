@@ -52,8 +52,8 @@ Parts metrics_parts(const AgentContext& context) {
   Parts parts;
   const auto& options = context.options.metrics;
   if (!options || context.outside.telemetry == nullptr) return parts;
-  parts.followers.push_back(
-      std::make_unique<MetricsFollower>(ports_of(context), *options, context.log));
+  parts.followers.push_back(std::make_unique<MetricsFollower>(ports_of(context), *options,
+                                                              context.outside.tell, context.log));
   return parts;
 }
 

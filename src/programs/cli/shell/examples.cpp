@@ -152,6 +152,14 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
      {"What a snapshot knows of all nodes", "tranche layout show --snapshot cluster.json"}},
     {"layout", "show", {"The same as a picture", "tranche layout show -o svg > gpus.svg"}},
 
+    {"doctor",
+     "",
+     {"What is wrong on this node, in an agent's container", "tranche doctor --node"}},
+    {"doctor",
+     "",
+     {"The same with folders of another place",
+      "tranche doctor --node --state-dir /data/tranche --kubelet-root /data/kubelet"}},
+
     {"lint", "", {"What is wrong in a manifest, and what to write", "tranche lint claim.yaml"}},
     {"lint",
      "",

@@ -9,6 +9,7 @@
 #include "config/programs/agent_options.h"
 #include "config/programs/arbiter_options.h"
 #include "config/programs/controller_options.h"
+#include "config/programs/doctor_options.h"
 #include "config/programs/incident_options.h"
 #include "config/programs/layout_file_options.h"
 #include "config/programs/layout_options.h"
@@ -70,6 +71,8 @@ std::string wrong_in(const config::Sources& sources, const Command& command, con
       return error_of(config::load_output_form(sources, command.uses));
     case config::kUseLint:
       return error_of(config::load_lint_options(sources, arguments));
+    case config::kUseDoctor:
+      return error_of(config::load_doctor_options(sources));
     default:
       break;
   }

@@ -65,7 +65,7 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .default_text = "/var/lib/kubelet",
      .path = PathKind::kFolder,
      .help = "kubelet's folder; moves the sockets and, unless it is given, --kubelet-socket",
-     .uses = kUseAgent | kUseCleanup},
+     .uses = kUseAgent | kUseCleanup | kUseDoctor},
     {.name = "take-over",
      .environment = kNames<"TRANCHE_TAKE_OVER">,
      .type = FlagType::kBool,
@@ -84,7 +84,7 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .path = PathKind::kFolder,
      .help = "where grants are kept, and what containers with limits mount: an absolute path, the "
              "same on the host",
-     .uses = kUseAgent | kUseCleanup},
+     .uses = kUseAgent | kUseCleanup | kUseDoctor},
     {.name = "release",
      .environment = kNames<"TRANCHE_RELEASE">,
      .help = "the release that this agent belongs to, NAMESPACE/NAME; no other "
@@ -102,7 +102,8 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .environment = kNames<"TRANCHE_ARBITER_STATE_DIR">,
      .path = PathKind::kFolder,
      .help = "the arbiter's --state-dir: what it finds becomes Events; empty: it is "
-             "in the arbiter's log alone"},
+             "in the arbiter's log alone",
+     .uses = kUseAgent | kUseDoctor},
     {.name = "ask-evictions",
      .environment = kNames<"TRANCHE_ASK_EVICTIONS">,
      .type = FlagType::kBool,
@@ -114,7 +115,7 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .default_text = "/",
      .path = PathKind::kFolder,
      .help = "file-system root under which /sys, /proc and /dev are read",
-     .uses = kNode | kUseArbiter | kUseMpsControl},
+     .uses = kNode | kUseArbiter | kUseMpsControl | kUseDoctor},
     {.name = "mps-dir",
      .environment = kNames<"TRANCHE_MPS_DIR">,
      .default_text = "/mps",
@@ -202,7 +203,8 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
     {.name = "metrics-address",
      .environment = kNames<"TRANCHE_METRICS_ADDRESS">,
      .help = "address and port at which /metrics is served, such as :9400 (with port 0: any that "
-             "is free); empty: nowhere"},
+             "is free); empty: nowhere",
+     .uses = kUseAgent | kUseDoctor},
     {.name = "metrics-names",
      .environment = kNames<"TRANCHE_METRICS_NAMES">,
      .default_text = "both",
@@ -221,6 +223,11 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .help =
          "file of the bearer token that readers of /metrics must have, which is read again when "
          "it changes; empty: anybody may read them"},
+    {.name = "pod-resources-socket",
+     .environment = kNames<"TRANCHE_POD_RESOURCES_SOCKET">,
+     .path = PathKind::kFile,
+     .help = "a socket on which kubelet's pod-resources are served with GPUs by their UUIDs in "
+             "place of replicas and claims, for NVIDIA's dcgm-exporter; empty: none"},
     {.name = "kubelet-plugins-directory-path",
      .environment = kNames<"KUBELET_PLUGINS_DIRECTORY_PATH">,
      .path = PathKind::kFolder,

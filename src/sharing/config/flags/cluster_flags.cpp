@@ -16,11 +16,12 @@ constexpr auto kClusterFlags = std::to_array<FlagSpec>({
      .path = PathKind::kFile,
      .help = "kubeconfig file; empty: the files of $KUBECONFIG, ~/.kube/config, or in a Pod its "
              "service account",
-     .uses = kUseLimit | kUseLayoutNode | kUseLint | kUseSnapshot | kUseTop | kUseReport},
+     .uses =
+         kUseLimit | kUseLayoutNode | kUseLint | kUseDoctor | kUseSnapshot | kUseTop | kUseReport},
     {.name = "context",
      .help = "context of the kubeconfig file; empty: its current-context",
      .uses = kNode | kUseConfigManager | kUseCleanup | kUseController | kUseMpsControl | kUseLimit |
-             kUseLayoutNode | kUseLint | kUseSnapshot | kUseTop | kUseReport},
+             kUseLayoutNode | kUseLint | kUseDoctor | kUseSnapshot | kUseTop | kUseReport},
     {.name = "snapshot",
      .path = PathKind::kFile,
      .help = "answer from this file of 'tranche snapshot' instead of a cluster",
@@ -33,7 +34,7 @@ constexpr auto kClusterFlags = std::to_array<FlagSpec>({
     {.name = "node-name",
      .environment = kNames<"NODE_NAME">,
      .help = "this node's name in the cluster",
-     .uses = kNode | kUseConfigManager | kUseCleanup | kUseMpsControl},
+     .uses = kNode | kUseConfigManager | kUseCleanup | kUseMpsControl | kUseDoctor},
     {.name = "pod-name",
      .environment = kNames<"POD_NAME">,
      .help = "this Pod's name, to own the NodeFeature object",

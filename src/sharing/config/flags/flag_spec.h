@@ -41,6 +41,7 @@ enum FlagUse : unsigned {
   kUseIncidentList = 1U << 28U,  // tranche incident list, and so on
   kUseIncidentShow = 1U << 29U,
   kUseReport = 1U << 27U,  // tranche report
+  kUseDoctor = 1U << 25U,  // tranche doctor
 };
 
 inline constexpr unsigned kUseIncident = kUseIncidentList | kUseIncidentShow;

@@ -39,6 +39,7 @@ constexpr std::array kPrograms = {
     FlagProgram{kUseLayoutDefaults, "layout defaults", "Layout defaults",
                 "`tranche layout defaults`"},
     FlagProgram{kUseLint, "lint", "Lint", "`tranche lint`"},
+    FlagProgram{kUseDoctor, "doctor", "Doctor", "`tranche doctor`"},
     FlagProgram{kUseSnapshot, "snapshot", "Snapshot", "`tranche snapshot`"},
     FlagProgram{kUseIncidentList, "incident list", "Incident list", "`tranche incident list`"},
     FlagProgram{kUseIncidentShow, "incident show", "Incident show", "`tranche incident show`"},
@@ -49,14 +50,23 @@ constexpr std::array kPrograms = {
 
 // A new program's table is one line here. The order is that of the help.
 constexpr std::array kTables = {
-    device_plugin_flags,  feature_discovery_flags,
-    cluster_flags,        agent_flags,
-    config_manager_flags, controller_flags,
-    cleanup_flags,        limit_flags,
-    layout_flags,         lint_flags,
-    snapshot_flags,       top_flags,
-    report_flags,         incident_flags,
-    arbiter_flags,        output_flags,
+    device_plugin_flags,
+    feature_discovery_flags,
+    cluster_flags,
+    agent_flags,
+    config_manager_flags,
+    controller_flags,
+    cleanup_flags,
+    limit_flags,
+    layout_flags,
+    lint_flags,
+    doctor_flags,
+    snapshot_flags,
+    top_flags,
+    report_flags,
+    incident_flags,
+    arbiter_flags,
+    output_flags,
 };
 
 std::vector<FlagSpec> join() {

@@ -58,8 +58,8 @@ constexpr auto kOutputFlags = std::to_array<FlagSpec>({
      .default_text = "table",
      .choices = kNames<"table", "json", "yaml">,
      .help = "table, json or yaml",
-     .uses =
-         kUseLimit | kUseLayoutList | kUseLint | kUseTop | kUseReport | kUseVersion | kUseIncident},
+     .uses = kUseLimit | kUseLayoutList | kUseLint | kUseDoctor | kUseTop | kUseReport |
+             kUseVersion | kUseIncident},
 });
 
 }  // namespace

@@ -38,6 +38,7 @@ std::span<const FlagSpec> cleanup_flags();
 std::span<const FlagSpec> limit_flags();
 std::span<const FlagSpec> layout_flags();
 std::span<const FlagSpec> lint_flags();
+std::span<const FlagSpec> doctor_flags();
 std::span<const FlagSpec> snapshot_flags();
 std::span<const FlagSpec> top_flags();
 std::span<const FlagSpec> report_flags();

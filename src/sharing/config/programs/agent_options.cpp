@@ -180,6 +180,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .dra_dynamic_mig = reader.get<bool>("dra") && reader.get<bool>("dra-dynamic-mig"),
       .gpu_node = reader.get<bool>("gpu-node"),
       .metrics = metrics(reader),
+      .pod_resources_socket = reader.get<std::string>("pod-resources-socket"),
       .plugins_dir = reader.get<std::string>("kubelet-plugins-directory-path"),
       .registrar_dir = reader.get<std::string>("kubelet-registrar-directory-path"),
       .node_name = reader.get<std::string>("node-name"),

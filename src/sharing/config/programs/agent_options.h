@@ -76,6 +76,7 @@ struct AgentOptions {
   bool dra_dynamic_mig = false;           // create MIG instances for claims; only with `dra`
   bool gpu_node = false;                  // write the node's GPUNode
   std::optional<MetricsOptions> metrics;  // nullopt: none are served
+  std::string pod_resources_socket;       // "": none is served
   std::string plugins_dir;  // "": below kubelet_root. A path as kubelet sees it, because it is sent
                             // to kubelet
   std::string registrar_dir;  // likewise

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"one_word", "Layout", "dry-run", "apply"},
                     Case{"programs", "Several programs", "cdi-root", "agent, cleanup"},
                     Case{"a_command_with_all_its_words", "Several programs", "output",
-                         "limit, layout list, lint, incident, top, report, version"}),
+                         "limit, layout list, lint, doctor, incident, top, report, version"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(FlagSections, AnAnchorIsThatOfTheHeading) {
