@@ -38,10 +38,10 @@ enum FlagUse : unsigned {
   kUseLint = 1U << 22U,          // tranche lint
   kUseSnapshot = 1U << 23U,      // tranche snapshot
   kUseTop = 1U << 24U,           // tranche top
-  kUseIncidentList = 1U << 28U,  // tranche incident list, and so on
-  kUseIncidentShow = 1U << 29U,
-  kUseReport = 1U << 27U,  // tranche report
-  kUseDoctor = 1U << 25U,  // tranche doctor
+  kUseDoctor = 1U << 25U,        // tranche doctor
+  kUseReport = 1U << 26U,        // tranche report
+  kUseIncidentList = 1U << 27U,  // tranche incident list, and so on
+  kUseIncidentShow = 1U << 28U,
 };
 
 inline constexpr unsigned kUseIncident = kUseIncidentList | kUseIncidentShow;
