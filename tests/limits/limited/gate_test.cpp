@@ -67,10 +67,11 @@ TEST(Gate, WhoLeavesItByLongjmpDoesNotWaitAnyMore) {
     std::atomic<bool> has_left = false;
     std::atomic<int> mode = -1;
     std::atomic<int> cancelled = -1;
+    std::atomic<int> launched = 0;
     std::jthread thread([&] {
       EXPECT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
       if (sigsetjmp(out_of_the_gate, 1) == 0) {
-        for (;;) EXPECT_EQ(program.spin(spin, 10 * kMs), CUDA_SUCCESS);
+        for (;; ++launched) EXPECT_EQ(program.spin(spin, 10 * kMs), CUDA_SUCCESS);
       }
       int state = 0;
       pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
@@ -83,7 +84,13 @@ TEST(Gate, WhoLeavesItByLongjmpDoesNotWaitAnyMore) {
     struct sigaction action{};
     action.sa_handler = [](int) { siglongjmp(out_of_the_gate, 1); };
     sigaction(SIGUSR1, &action, nullptr);
-    ASSERT_TRUE(eventually([] { return seen().waiting == 1; }));
+    // It waits for long, a launch takes ten seconds of its share. Earlier waits are short: a signal
+    // might find the thread in the driver, whose locks nobody may leave.
+    ASSERT_TRUE(eventually([&] {
+      const int before = launched;
+      std::this_thread::sleep_for(200ms);
+      return before > 0 && launched == before && seen().waiting == 1;
+    }));
     // It sleeps, or holds signals off until it does.
     pthread_kill(thread.native_handle(), SIGUSR1);
     ASSERT_TRUE(eventually([&] { return has_left.load(); }));
