@@ -164,15 +164,18 @@ def test_a_policy_takes_effect_and_the_operators_plugin_is_not_rivalled(server, 
 
     server.apply(policy({}, "second"))
     server.wait(lambda: applied(server, "second") == ("False", "Ignored"), "the second is told so")
-    events = server.request("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
-    told = [
-        (event["regarding"]["name"], event["reason"])
-        for event in events
-        if event["regarding"]["kind"] == "ClusterPolicy"
-    ]
-    assert ("cluster-policy", "OperatorServes") in told
-    assert ("second", "Ignored") in told
-    assert told.count(("cluster-policy", "OperatorServes")) == 1
+
+    def told():
+        events = server.request("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+        return [
+            (event["regarding"]["name"], event["reason"])
+            for event in events
+            if event["regarding"]["kind"] == "ClusterPolicy"
+        ]
+
+    # An Event is written after the status.
+    server.wait(lambda: ("second", "Ignored") in told(), "an Event says so too")
+    assert told().count(("cluster-policy", "OperatorServes")) == 1
 
     for item in (policy({}, "second"), policy({}), daemon_set("nvidia-device-plugin-daemonset", [])):
         delete(server, item)
