@@ -174,6 +174,17 @@ std::vector<NodeTranches> count_tranches(const NodeFacts* node, const cluster::G
   return all;
 }
 
+Mechanism mechanism_on(const NodeFacts& node, const cluster::GpuNode* gpu_node,
+                       const std::string& resource) {
+  if (gpu_node != nullptr && gpu_node->status) {
+    const auto& all = gpu_node->status->resources;
+    const auto found = std::ranges::find(all, resource, &GpuNodeResource::name);
+    if (found != all.end()) return mechanism_of(*found);
+  }
+  return node.resources.contains(resource) ? mechanism_by_labels(resource, node)
+                                           : mechanism_by_name(resource);
+}
+
 Mechanism mechanism_by_name(const std::string& resource) {
   if (resource.find("/mig-") != std::string::npos) return Mechanism::kMig;
   return resource.ends_with(".shared") ? Mechanism::kTimeSlicing : Mechanism::kExclusive;

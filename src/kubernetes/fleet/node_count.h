@@ -43,6 +43,10 @@ std::vector<NodeTranches> count_tranches(const NodeFacts* node, const cluster::G
 
 inline bool is_instance(const std::string& device) { return device.starts_with("MIG-"); }
 
+// How the node shares the resource, as count_tranches() tells; `gpu_node` may be null.
+usage::Mechanism mechanism_on(const NodeFacts& node, const cluster::GpuNode* gpu_node,
+                              const std::string& resource);
+
 // How a resource is shared, as far as its name tells.
 usage::Mechanism mechanism_by_name(const std::string& resource);
 

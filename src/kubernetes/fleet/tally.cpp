@@ -118,7 +118,7 @@ void Counter::add_node(const std::string& name) {
   for (const auto& one :
        count_tranches(facts, gpu_node == facts_.gpu_nodes.end() ? nullptr : &gpu_node->second,
                       asked == asked_.end() ? Amounts() : asked->second)) {
-    add_row(one, facts == nullptr ? "" : tier_of_node(facts_, *facts, one.resource));
+    add_row(one, facts == nullptr ? "" : tier_of_node(facts_, *facts, one));
     if (one.advertised > 0) {
       rooms_[one.resource].push_back({facts == nullptr ? &kUnknown : facts, one.left, open});
     }

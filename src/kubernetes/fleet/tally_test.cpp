@@ -189,6 +189,32 @@ TEST(Tally, TiersByTheirNodesAndTheirUsers) {
   EXPECT_EQ(counted.waiting[0].tier, "") << "it can be in either";
 }
 
+// As the agent names the tier of their containers: by mechanism, and by the model without the
+// suffixes of the label.
+TEST(Tally, TiersOfOneResourceByTheirMechanism) {
+  Facts facts;
+  auto shared = node("a", {{kGpu, {4, 4}}});
+  shared.labels["nvidia.com/gpu.product"] = "NVIDIA-L20-SHARED";
+  add(facts, shared);
+  facts.gpu_nodes["a"] = gpu_node("a", kGpu, 4);
+  add(facts, node("b", {{kGpu, {1, 1}}}));
+  facts.tiers["whole"] = tier("whole", kGpu);
+  facts.tiers["cut"] = tier("cut", kGpu);
+  facts.tiers["cut"].mechanism = cluster::TimeSlicingTier{4};
+  for (auto& [name, one] : facts.tiers) one.eligibility.models = {"NVIDIA-L20"};
+  add(facts, pod("p", kGpu, "a"));
+  add(facts, pod("q", kGpu, "b"));
+  add(facts, pod("w", kGpu));
+  const auto counted = tally(facts);
+  ASSERT_EQ(counted.capacity.size(), 2U);
+  EXPECT_EQ(counted.capacity[0].tier, "whole");
+  EXPECT_EQ(counted.capacity[1].tier, "cut");
+  ASSERT_EQ(counted.namespaces.size(), 3U);
+  EXPECT_EQ(counted.namespaces[0].tier, "") << "w can be in either";
+  EXPECT_EQ(counted.namespaces[1].tier, "cut");
+  EXPECT_EQ(counted.namespaces[2].tier, "whole");
+}
+
 TEST(Tally, ClaimsCountDevices) {
   Facts facts;
   facts.classes = {{"gpu-share", Mechanism::kShare}, {"mig.nvidia.com", Mechanism::kMig}};

@@ -1,50 +1,45 @@
 #include "fleet/tier_of.h"
 
-#include <algorithm>
+#include "cluster/formats/tier_match.h"
 
 namespace tranche::fleet {
 namespace {
 
-using cluster::GpuTier;
-
-bool is_eligible(const GpuTier& tier, const NodeFacts& node) {
-  const auto& [selector, models] = tier.eligibility;
-  if (selector && !cluster::selects(*selector, node.labels)) return false;
-  const auto& product = cluster::value_of(node.labels, "nvidia.com/gpu.product");
-  return models.empty() || std::ranges::find(models, product) != models.end();
+cluster::TierPlace place_of(const NodeFacts& node) {
+  return {.node_labels = &node.labels,
+          .model = cluster::value_of(node.labels, "nvidia.com/gpu.product")};
 }
 
-bool is_user(const Facts& facts, const GpuTier& tier, const PodFacts& pod) {
-  static const cluster::StringMap kNone;
-  const auto found = facts.namespaces.find(pod.key.ns);
-  const auto& labels = found == facts.namespaces.end() ? kNone : found->second;
-  if (!cluster::allows(tier, pod.key.ns, labels)) return false;
-  return tier.priority_class.empty() || tier.priority_class == pod.priority_class;
-}
+std::string name_of(const cluster::GpuTier* tier) { return tier == nullptr ? "" : tier->name; }
 
-template <class Fits>
-std::string only_one(const Facts& facts, const std::string& resource, const Fits& fits) {
-  std::string found;
-  for (const auto& [name, tier] : facts.tiers) {
-    if (cluster::resource_of(tier) != resource || !fits(tier)) continue;
-    if (!found.empty()) return {};
-    found = name;
-  }
-  return found;
+template <class Map>
+auto* find(const Map& map, const std::string& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
 }
 
 }  // namespace
 
-std::string tier_of_node(const Facts& facts, const NodeFacts& node, const std::string& resource) {
-  return only_one(facts, resource, [&](const GpuTier& tier) { return is_eligible(tier, node); });
+std::string tier_of_node(const Facts& facts, const NodeFacts& node, const NodeTranches& kind) {
+  return name_of(cluster::tier_of(facts.tiers, {.resource = kind.resource,
+                                                .mechanism = usage::to_string(kind.mechanism),
+                                                .place = place_of(node)}));
 }
 
 std::string tier_of_pod(const Facts& facts, const PodFacts& pod, const std::string& resource) {
-  const auto node = facts.nodes.find(pod.node);
-  return only_one(facts, resource, [&](const GpuTier& tier) {
-    return is_user(facts, tier, pod) &&
-           (node == facts.nodes.end() || is_eligible(tier, node->second));
-  });
+  static const cluster::StringMap kNoLabels;
+  if (facts.tiers.empty()) return {};
+  const auto* const labels = find(facts.namespaces, pod.key.ns);
+  cluster::TierQuestion question{.resource = resource,
+                                 .ns = pod.key.ns,
+                                 .namespace_labels = labels == nullptr ? &kNoLabels : labels,
+                                 .priority_class = pod.priority_class};
+  if (const auto* const node = find(facts.nodes, pod.node)) {
+    question.place = place_of(*node);
+    question.mechanism =
+        usage::to_string(mechanism_on(*node, find(facts.gpu_nodes, pod.node), resource));
+  }
+  return name_of(cluster::tier_of(facts.tiers, question));
 }
 
 }  // namespace tranche::fleet

@@ -1,20 +1,18 @@
 #pragma once
-// Which GPUTier tranches, and Pods, are of. Where several tiers fit, none is named: nothing says
-// which it is. Pure.
+// Which GPUTier tranches, and Pods, are of, by the facts of a cluster: cluster/formats/tier_match.h
+// decides. Empty: none, or several. Pure.
 
-#include <map>
 #include <string>
 
-#include "cluster/formats/gpu_tier.h"
 #include "fleet/facts.h"
+#include "fleet/node_count.h"
 
 namespace tranche::fleet {
 
-// The one tier that lists the node, and whose Pods request the resource; empty: none, or several.
-std::string tier_of_node(const Facts& facts, const NodeFacts& node, const std::string& resource);
+// Of a kind of tranches on the node.
+std::string tier_of_node(const Facts& facts, const NodeFacts& node, const NodeTranches& kind);
 
-// The one tier in which the Pod can be: it requests the tier's resource in a namespace that may use
-// it, has its priority class, and is on its nodes if it is bound.
+// Of the Pod, for one resource that it requests.
 std::string tier_of_pod(const Facts& facts, const PodFacts& pod, const std::string& resource);
 
 }  // namespace tranche::fleet

@@ -19,34 +19,57 @@ std::string_view word_of(const TierMechanism& mechanism) {
       mechanism);
 }
 
-bool serves(const GpuTier& tier, const TierQuestion& question) {
-  if (word_of(tier.mechanism) != question.mechanism) return false;
-  if (resource_of(tier) != question.resource) return false;
-  const auto& [selector, models] = tier.eligibility;
-  if (!models.empty() && std::ranges::find(models, question.model) == models.end()) return false;
+bool lists(const TierEligibility& eligibility, const TierPlace& place) {
+  const auto& [selector, models] = eligibility;
+  const auto is_model = [&](const std::string& one) {
+    return plain_model(one) == plain_model(place.model);
+  };
+  if (!models.empty() && std::ranges::none_of(models, is_model)) return false;
   if (!selector) return true;
-  return question.node_labels != nullptr && selects(*selector, *question.node_labels);
+  return place.node_labels != nullptr && selects(*selector, *place.node_labels);
+}
+
+bool serves(const GpuTier& tier, const TierQuestion& question) {
+  const auto& mechanism = question.mechanism;
+  if (!mechanism.empty() && word_of(tier.mechanism) != mechanism) return false;
+  if (resource_of(tier) != question.resource) return false;
+  return !question.place || lists(tier.eligibility, *question.place);
 }
 
 bool admits(const GpuTier& tier, const TierQuestion& question) {
+  const std::string ns(question.ns);
   const auto* const labels = question.namespace_labels;
-  if (labels != nullptr) return allows(tier, question.ns, *labels);
+  if (labels != nullptr) return allows(tier, ns, *labels);
   // A selector such as "has no label x" would select what is unknown.
   const auto& names = tier.namespaces.names;
-  return std::ranges::find(names, question.ns) != names.end();
+  return std::ranges::find(names, ns) != names.end();
+}
+
+bool takes_class(const GpuTier& tier, const TierQuestion& question) {
+  return tier.priority_class.empty() || !question.priority_class ||
+         tier.priority_class == *question.priority_class;
 }
 
 }  // namespace
 
-const GpuTier* tier_of(std::span<const GpuTier> tiers, const TierQuestion& question) {
+const GpuTier* tier_of(const TierMap& tiers, const TierQuestion& question) {
   std::vector<const GpuTier*> found;
-  for (const auto& tier : tiers) {
+  for (const auto& [name, tier] : tiers) {
     if (serves(tier, question)) found.push_back(&tier);
   }
-  if (found.size() > 1 && !question.ns.empty()) {
-    std::erase_if(found, [&](const GpuTier* tier) { return !admits(*tier, question); });
-  }
+  const auto keep = [&](auto fits) {
+    const bool narrow = !question.place || (found.size() > 1 && !question.ns.empty());
+    if (narrow) std::erase_if(found, [&](const GpuTier* tier) { return !fits(*tier, question); });
+  };
+  keep(admits);
+  keep(takes_class);
   return found.size() == 1 ? found.front() : nullptr;
+}
+
+std::string_view plain_model(std::string_view product) {
+  constexpr std::string_view kShared = "-SHARED";
+  if (product.ends_with(kShared)) product.remove_suffix(kShared.size());
+  return product.substr(0, product.find("-MIG-"));
 }
 
 }  // namespace tranche::cluster

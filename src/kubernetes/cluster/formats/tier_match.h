@@ -1,8 +1,9 @@
 #pragma once
-// Which tier's service a container has, as its GPU, its resource and its namespace tell. Pure.
+// Which tier serves tranches, or a Pod, as the node, the mechanism, the resource and the namespace
+// tell. One answer for metrics of containers, capacity and Pods that wait. Pure.
 
+#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,20 +12,35 @@
 
 namespace tranche::cluster {
 
-// What a tranche is, or a container of it.
-struct TierQuestion {
-  const StringMap* node_labels = nullptr;  // null: unknown
-  std::string model;  // of the GPU, as in the node label nvidia.com/gpu.product; empty: unknown
-  std::string resource;
-  std::string_view mechanism;  // "exclusive", "mig", "time-slicing", "mps", "share"
-  // Empty: of no container.
-  std::string ns = {};
-  const StringMap* namespace_labels = nullptr;  // null: unknown
+using TierMap = std::map<std::string, GpuTier>;  // by name
+
+// Where tranches are.
+struct TierPlace {
+  const StringMap* node_labels = nullptr;  // null: unknown, and no selector selects it
+  // Of the GPU, as in the node label nvidia.com/gpu.product, with its suffixes or without; empty:
+  // unknown.
+  std::string_view model{};
 };
 
-// The one tier whose GPUs, mechanism and resource these are. Of several the one that admits the
-// namespace, so far as is known. nullptr: there is none, or more than one is left: no guess.
-// Whether the namespace may use it is not asked: the container is there.
-const GpuTier* tier_of(std::span<const GpuTier> tiers, const TierQuestion& question);
+struct TierQuestion {
+  std::string_view resource;
+  // "exclusive", "mig", "time-slicing", "mps", "share"; empty: unknown.
+  std::string_view mechanism{};
+  std::optional<TierPlace> place{};  // nullopt: of a Pod that has no node yet
+  // Of a Pod; empty: tranches that nobody has.
+  std::string_view ns{};
+  const StringMap* namespace_labels = nullptr;       // null: unknown
+  std::optional<std::string_view> priority_class{};  // nullopt: unknown
+};
+
+// The one tier that it is. nullptr: there is none, or more than one is left: no guess.
+// With a place: the tier whose GPUs, mechanism and resource these are; of several the one that
+// admits the namespace, then the one of the priority class, so far as they are known. Whether a Pod
+// may use the only one is not asked: it is there. Without a place: the tier of the resource that
+// admits both.
+const GpuTier* tier_of(const TierMap& tiers, const TierQuestion& question);
+
+// "Tesla-T4" of "Tesla-T4-SHARED", "NVIDIA-A30" of "NVIDIA-A30-MIG-1g.6gb".
+std::string_view plain_model(std::string_view product);
 
 }  // namespace tranche::cluster

@@ -9,16 +9,16 @@
 namespace tranche::agent {
 
 void set_tiers(std::vector<usage::ContainerFigures>& containers, const gpu::Machine& machine,
-               std::span<const cluster::GpuTier> tiers, const cluster::StringMap* node_labels) {
+               const cluster::TierMap& tiers, const cluster::StringMap* node_labels) {
   if (tiers.empty()) return;
   for (auto& one : containers) {
     const auto* const gpu = gpu::find_gpu(machine, gpu::GpuUuid{one.gpu});
-    const auto* const tier =
-        cluster::tier_of(tiers, {.node_labels = node_labels,
-                                 .model = gpu == nullptr ? "" : labels::sanitise(gpu->name),
-                                 .resource = one.resource,
-                                 .mechanism = usage::to_string(one.mechanism),
-                                 .ns = one.ns});
+    const auto model = gpu == nullptr ? std::string() : labels::sanitise(gpu->name);
+    const cluster::TierPlace place{.node_labels = node_labels, .model = model};
+    const auto* const tier = cluster::tier_of(tiers, {.resource = one.resource,
+                                                      .mechanism = usage::to_string(one.mechanism),
+                                                      .place = place,
+                                                      .ns = one.ns});
     if (tier != nullptr) one.tier = tier->name;
   }
 }
@@ -44,11 +44,9 @@ void TiersOfNode::take(const cluster::CacheChange& change) {
   }
 }
 
-std::vector<cluster::GpuTier> TiersOfNode::known() const {
+cluster::TierMap TiersOfNode::known() const {
   const std::scoped_lock lock(mutex_);
-  std::vector<cluster::GpuTier> tiers;
-  for (const auto& [name, tier] : tiers_) tiers.push_back(tier);
-  return tiers;
+  return tiers_;
 }
 
 void TiersOfNode::set(std::vector<usage::ContainerFigures>& containers,

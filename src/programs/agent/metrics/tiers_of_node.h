@@ -4,17 +4,14 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/client/watch_cache.h"
-#include "cluster/formats/gpu_tier.h"
+#include "cluster/formats/tier_match.h"
 #include "gpu/machine.h"
 #include "usage/node_usage.h"
 
@@ -22,7 +19,7 @@ namespace tranche::agent {
 
 // Sets the tier of each container; where none is certain, none. `node_labels` null: unknown.
 void set_tiers(std::vector<usage::ContainerFigures>& containers, const gpu::Machine& machine,
-               std::span<const cluster::GpuTier> tiers, const cluster::StringMap* node_labels);
+               const cluster::TierMap& tiers, const cluster::StringMap* node_labels);
 
 class TiersOfNode {
  public:
@@ -40,15 +37,15 @@ class TiersOfNode {
 
  private:
   void take(const cluster::CacheChange& change);
-  std::vector<cluster::GpuTier> known() const;
+  cluster::TierMap known() const;
 
   const NodeLabels read_labels_;
   const Clock& clock_;
   std::optional<cluster::StringMap> labels_;
   std::optional<std::chrono::steady_clock::time_point> labels_at_;
   mutable std::mutex mutex_;
-  std::map<std::string, cluster::GpuTier> tiers_;  // by name; those that can be read
-  cluster::WatchCache cache_;                      // last: its thread uses the others
+  cluster::TierMap tiers_;     // those that can be read
+  cluster::WatchCache cache_;  // last: its thread uses the others
 };
 
 }  // namespace tranche::agent
