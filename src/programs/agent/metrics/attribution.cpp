@@ -12,6 +12,7 @@ namespace tranche::agent {
 namespace {
 
 using holdings::Holding;
+using host::Owner;
 using Row = UsageRow;
 
 // Containers that use a device which nobody gave them; more of them stay unknown.

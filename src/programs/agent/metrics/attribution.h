@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "agent/metrics/attributed_container.h"
-#include "agent/metrics/process_owners.h"
 #include "cluster/pod.h"
 #include "gpu/machine.h"
 #include "gpu/process_reader.h"
 #include "gpu/telemetry.h"
 #include "holdings/holdings.h"
+#include "host/process_owners.h"
 #include "limit/arbiter_status.h"
 #include "metrics/node_figures.h"
 #include "offer/offer.h"
@@ -30,7 +30,7 @@ namespace tranche::agent {
 
 struct OwnedProcess {
   gpu::DeviceProcess process;
-  Owner owner;
+  host::Owner owner;
   std::string name{};  // of its program; empty: unknown
 };
 

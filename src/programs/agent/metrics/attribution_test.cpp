@@ -11,6 +11,7 @@ namespace tranche::agent::attribution_test {
 namespace {
 
 using holdings::Holding;
+using host::Owner;
 using offer::testing::entry;
 using std::chrono::nanoseconds;
 using usage::Mechanism;

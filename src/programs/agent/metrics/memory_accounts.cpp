@@ -2,6 +2,7 @@
 
 #include "agent/metrics/tranche_parts.h"
 #include "agent/metrics/usage_row.h"
+#include "gpu/devices.h"
 
 namespace tranche::agent {
 namespace {
@@ -30,7 +31,7 @@ usage::MemoryAccount account_of(const gpu::Gpu& gpu, const gpu::MemoryFigures& m
                                .free = memory.free.value,
                                .reserved = memory.reserved.value_or(Bytes{}).value};
   bool is_read = true;
-  for (const auto& device : used_devices(gpu)) {
+  for (const auto& device : gpu::used_devices(gpu)) {
     const auto of = sums.find(device);
     is_read = is_read && of != sums.end();
     if (of == sums.end()) continue;

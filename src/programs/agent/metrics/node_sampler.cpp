@@ -7,29 +7,13 @@
 #include "agent/hardware/last_xids.h"
 #include "agent/metrics/attribution.h"
 #include "agent/metrics/tranche_parts.h"
+#include "gpu/devices.h"
 #include "holdings/users.h"
 
 namespace tranche::agent {
 namespace {
 
 constexpr const char* kDriver = "driver";
-
-std::vector<std::string> present_gpus(const gpu::Machine& machine) {
-  std::vector<std::string> uuids;
-  for (const auto& gpu : machine.gpus) {
-    if (gpu.presence == gpu::Presence::kPresent) uuids.push_back(gpu.uuid.value);
-  }
-  return uuids;
-}
-
-std::vector<std::string> present_devices(const gpu::Machine& machine) {
-  std::vector<std::string> uuids;
-  for (const auto& gpu : machine.gpus) {
-    if (gpu.presence != gpu::Presence::kPresent) continue;
-    for (auto& uuid : used_devices(gpu)) uuids.push_back(std::move(uuid));
-  }
-  return uuids;
-}
 
 template <class Reading>
 void keep(Result<std::vector<Result<Reading>>> readings, std::chrono::steady_clock::time_point now,
@@ -111,11 +95,11 @@ void NodeSampler::sample() {
 }
 
 void NodeSampler::read_fast(const gpu::Machine& machine) {
-  keep(ports_.telemetry.read_fast(present_gpus(machine)), ports_.clock.now(), fast_);
+  keep(ports_.telemetry.read_fast(gpu::present_gpus(machine)), ports_.clock.now(), fast_);
 }
 
 void NodeSampler::read_slow(const gpu::Machine& machine) {
-  keep(ports_.telemetry.read_slow(present_gpus(machine)), ports_.clock.now(), slow_);
+  keep(ports_.telemetry.read_slow(gpu::present_gpus(machine)), ports_.clock.now(), slow_);
 }
 
 bool NodeSampler::read_processes(const gpu::Machine& machine) {
@@ -123,7 +107,7 @@ bool NodeSampler::read_processes(const gpu::Machine& machine) {
   groups_tell_ = true;
   const auto before = std::exchange(processes_at_, ports_.clock.now());
   since_last_ = before ? *processes_at_ - *before : std::chrono::nanoseconds(0);
-  const auto devices = present_devices(machine);
+  const auto devices = gpu::present_devices(machine);
   const auto answers = ports_.processes.read(devices);
   if (!answers) return false;
   std::set<pid_t> pids;
@@ -138,7 +122,7 @@ bool NodeSampler::read_processes(const gpu::Machine& machine) {
     auto& owned = processes_[uuid];
     for (const auto& process : *processes) {
       auto seen = owners_.look(process.pid);
-      groups_tell_ = groups_tell_ && seen.owner.kind != Owner::Kind::kUnknown;
+      groups_tell_ = groups_tell_ && seen.owner.kind != host::Owner::Kind::kUnknown;
       owned.push_back({process, std::move(seen.owner), std::move(seen.name)});
       pids.insert(process.pid);
     }

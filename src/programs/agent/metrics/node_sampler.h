@@ -22,13 +22,13 @@
 #include "agent/holdings/book.h"
 #include "agent/limits/living_arbiter.h"
 #include "agent/loop/state.h"
-#include "agent/metrics/process_owners.h"
 #include "agent/metrics/usage_history.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "cluster/pod.h"
 #include "gpu/process_reader.h"
 #include "gpu/telemetry.h"
+#include "host/process_owners.h"
 #include "metrics/node_figures.h"
 #include "offer/offer.h"
 
@@ -95,7 +95,7 @@ class NodeSampler {
   std::shared_ptr<const Made> made_;
 
   unsigned turn_ = 0;
-  ProcessOwners owners_;
+  host::ProcessOwners owners_;
   UsageHistory history_;
   LivingArbiter arbiter_;
   bool arbiter_runs_ = false;

@@ -43,13 +43,6 @@ Mechanism mechanism_of(const offer::ResourceOffer& resource) {
 
 }  // namespace
 
-std::vector<std::string> used_devices(const gpu::Gpu& gpu) {
-  if (!gpu.mig_enabled()) return {gpu.uuid.value};
-  std::vector<std::string> uuids;
-  for (const auto& instance : gpu.mig_instances) uuids.push_back(instance.uuid.value);
-  return uuids;
-}
-
 Mechanism mechanism_of(const Holding& holding, bool is_instance) {
   if (holding.wire == holdings::Wire::kNone) return Mechanism::kNone;
   switch (holding.use) {

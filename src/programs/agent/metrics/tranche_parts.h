@@ -17,9 +17,6 @@ struct DevicePlace {
   const gpu::MigInstance* instance = nullptr;  // null: the GPU itself
 };
 
-// UUIDs of the GPU's devices that programs use: its MIG instances, or itself.
-std::vector<std::string> used_devices(const gpu::Gpu& gpu);
-
 usage::Mechanism mechanism_of(const holdings::Holding& holding, bool is_instance);
 // The part of a physical GPU that the holding is: 0.25 of one of four replicas, 2/7 of an instance
 // 2g; of a claim's share its memory, or else its time.

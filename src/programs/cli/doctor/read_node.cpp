@@ -8,8 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "agent/metrics/process_owners.h"
-#include "agent/metrics/tranche_parts.h"
 #include "agent/node/agent_status.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
@@ -18,6 +16,8 @@
 #include "cluster/client/list_of.h"
 #include "cluster/kinds.h"
 #include "cluster/pod.h"
+#include "gpu/devices.h"
+#include "host/process_owners.h"
 #include "kube/client.h"
 #include "kubelet/pod_resources_client.h"
 #include "kubelet/socket_server.h"
@@ -69,14 +69,14 @@ class Reading {
       const bool is_there = gpu.presence == gpu::Presence::kPresent;
       facts_.gpus.push_back({gpu.uuid.value, is_there ? "" : gpu.presence_reason});
       if (!is_there) continue;
-      for (auto& uuid : agent::used_devices(gpu)) devices.push_back(std::move(uuid));
+      for (auto& uuid : gpu::used_devices(gpu)) devices.push_back(std::move(uuid));
     }
     read_processes(connection, devices);
   }
 
   void read_processes(const std::shared_ptr<nvml::Connection>& connection,
                       const std::vector<std::string>& devices) {
-    agent::ProcessOwners owners(host_);
+    host::ProcessOwners owners(host_);
     facts_.sources.push_back({"host-processes", owners.sees_node()});
     const auto answers = nvml::ProcessReader(connection).read(devices);
     bool is_whole = answers.has_value();
@@ -85,7 +85,7 @@ class Reading {
       is_whole = is_whole && answer.processes.has_value();
       if (!answer.processes) continue;
       for (const auto& process : *answer.processes) {
-        groups_tell = groups_tell && owners.of(process.pid).kind != agent::Owner::Kind::kUnknown;
+        groups_tell = groups_tell && owners.of(process.pid).kind != host::Owner::Kind::kUnknown;
       }
     }
     facts_.sources.push_back({"driver", is_whole});

@@ -1,13 +1,10 @@
 #include "top/source/local.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <set>
 #include <utility>
-#include <vector>
 
-#include "host/process.h"
+#include "gpu/devices.h"
 #include "nvml/connection.h"
 #include "nvml/process_reader.h"
 #include "nvml/reader.h"
@@ -15,16 +12,6 @@
 
 namespace tranche::top {
 namespace {
-
-constexpr std::size_t kLongestName = 256;
-
-// Without the host's process ids, process 1 is one of this container.
-bool has_process_ids_of_host(const FsRoot& host) {
-  const auto own = host::read_cgroup(host, ::getpid());
-  const auto first = host::read_cgroup(host, 1);
-  if (!own || !first) return first.has_value();
-  return *own != *first || (*own != "/" && !host::is_in_pod(*own));
-}
 
 usage::GpuUsage described(const gpu::Gpu& gpu) {
   usage::GpuUsage usage{.index = static_cast<std::uint32_t>(gpu.index),
@@ -117,8 +104,7 @@ class OwnedLocal final : public Source {
 
 }  // namespace
 
-Local::Local(Ports ports)
-    : ports_(std::move(ports)), sees_node_(has_process_ids_of_host(ports_.host)) {}
+Local::Local(Ports ports) : ports_(std::move(ports)), owners_(ports_.host) {}
 
 Result<void> Local::refresh_machine() {
   const auto now = ports_.clock.now();
@@ -134,12 +120,8 @@ Result<void> Local::refresh_machine() {
 }
 
 void Local::read_gpus(usage::NodeUsage& usage) {
-  std::vector<std::string> present;
-  for (const auto& gpu : machine_->gpus) {
-    usage.gpus.push_back(described(gpu));
-    if (gpu.presence == gpu::Presence::kPresent) present.push_back(gpu.uuid.value);
-  }
-  const auto readings = ports_.telemetry.read_fast(present);
+  for (const auto& gpu : machine_->gpus) usage.gpus.push_back(described(gpu));
+  const auto readings = ports_.telemetry.read_fast(gpu::present_gpus(*machine_));
   if (!readings) return;
   for (const auto& reading : *readings) {
     if (!reading) continue;
@@ -149,47 +131,42 @@ void Local::read_gpus(usage::NodeUsage& usage) {
 }
 
 usage::ProcessUsage Local::process_of(const gpu::DeviceProcess& process,
-                                      const std::string& device) const {
+                                      const std::string& device) {
   usage::ProcessUsage result{.pid = process.pid, .device = device};
   if (process.memory) result.memory = process.memory->value;
   if (between_.count() > 0) {
     const auto share = std::chrono::duration<double>(process.busy) / between_;
     result.busy = std::clamp(share, 0.0, 1.0);
   }
-  if (!sees_node_) return result;
-  if (auto name = ports_.host.read(fmt::format("/proc/{}/comm", process.pid), kLongestName)) {
-    if (name->ends_with('\n')) name->pop_back();
-    result.name = *std::move(name);
-  }
-  const auto group = host::read_cgroup(ports_.host, process.pid);
-  if (!group || group->empty()) return result;
-  if (const auto pod = host::pod_process(*group)) {
+  auto [owner, name] = owners_.look(process.pid);
+  result.name = std::move(name);
+  if (owner.kind == host::Owner::Kind::kContainer) {
     result.owner = usage::ProcessOwner::kContainer;
-    result.pod = pod->pod_uid;
-    result.container = pod->container.substr(0, 12);
-  } else if (!host::is_in_pod(*group)) {
+    result.pod = std::move(owner.pod_uid);
+    result.container = owner.container.substr(0, 12);
+  } else if (owner.kind == host::Owner::Kind::kHost) {
     result.owner = usage::ProcessOwner::kHost;
   }
   return result;
 }
 
 bool Local::read_processes(usage::NodeUsage& usage) {
-  std::vector<std::string> devices;
-  for (const auto& gpu : usage.gpus) {
-    for (const auto& instance : gpu.instances) devices.push_back(instance.uuid);
-    if (gpu.instances.empty()) devices.push_back(gpu.uuid);
-  }
   const auto now = ports_.clock.now();
   between_ = processes_at_ ? now - *processes_at_ : std::chrono::nanoseconds(0);
   processes_at_ = now;
-  const auto answers = ports_.processes.read(devices);
+  const auto answers = ports_.processes.read(gpu::present_devices(*machine_));
   if (!answers) return false;
   bool all = true;
+  std::set<pid_t> pids;
   for (const auto& [uuid, processes] : *answers) {
     all = all && processes.has_value();
     if (!processes) continue;
-    for (const auto& process : *processes) usage.processes.push_back(process_of(process, uuid));
+    for (const auto& process : *processes) {
+      usage.processes.push_back(process_of(process, uuid));
+      pids.insert(process.pid);
+    }
   }
+  owners_.keep_only(pids);
   return all;
 }
 
@@ -202,7 +179,7 @@ Result<Reading> Local::read(const std::stop_token& /*stop*/) {
   read_gpus(usage);
   const bool all = read_processes(usage);
   for (auto& gpu : usage.gpus) close_account(usage, all, gpu);
-  usage.checks = {{"driver", all}, {"host-processes", sees_node_}};
+  usage.checks = {{"driver", all}, {"host-processes", owners_.sees_node()}};
   usage.age = std::chrono::nanoseconds(0);
   return reading_of(std::move(usage));
 }

@@ -13,6 +13,7 @@
 #include "gpu/process_reader.h"
 #include "gpu/reader.h"
 #include "gpu/telemetry.h"
+#include "host/process_owners.h"
 #include "top/source/source.h"
 
 namespace tranche::top {
@@ -40,11 +41,10 @@ class Local final : public Source {
   Result<void> refresh_machine();
   void read_gpus(usage::NodeUsage& usage);
   bool read_processes(usage::NodeUsage& usage);
-  usage::ProcessUsage process_of(const gpu::DeviceProcess& process,
-                                 const std::string& device) const;
+  usage::ProcessUsage process_of(const gpu::DeviceProcess& process, const std::string& device);
 
   const Ports ports_;
-  const bool sees_node_;
+  host::ProcessOwners owners_;
   std::optional<gpu::Machine> machine_;
   TimePoint machine_at_{};
   std::optional<TimePoint> processes_at_;

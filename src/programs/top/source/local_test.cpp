@@ -45,7 +45,8 @@ class LocalTest : public ::testing::Test {
   void add_process(pid_t pid, const std::string& name, const std::string& group) {
     const auto folder = dir_.path() / "proc" / std::to_string(pid);
     std::filesystem::create_directories(folder);
-    std::ofstream(folder / "comm") << name << '\n';
+    std::ofstream(folder / "stat")
+        << pid << " (" << name << ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0 0\n";
     std::ofstream(folder / "cgroup") << "0::" << group << '\n';
   }
   usage::NodeUsage read() {

@@ -1,4 +1,4 @@
-#include "agent/metrics/process_owners.h"
+#include "host/process_owners.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::agent::process_owners_test {
+namespace tranche::host::process_owners_test {
 namespace {
 
 constexpr const char* kUid = "a0000000-0000-4000-8000-000000000000";
@@ -86,4 +86,4 @@ TEST_F(ProcessOwnersTest, WithoutProcNothingIsKnown) {
 }
 
 }  // namespace
-}  // namespace tranche::agent::process_owners_test
+}  // namespace tranche::host::process_owners_test

@@ -1,4 +1,4 @@
-#include "agent/metrics/process_owners.h"
+#include "host/process_owners.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "base/process_stat.h"
 #include "host/process.h"
 
-namespace tranche::agent {
+namespace tranche::host {
 namespace {
 
 constexpr std::size_t kLongestStat = 4096;
@@ -21,10 +21,10 @@ std::optional<ProcessStat> stat_of(const FsRoot& host, pid_t pid) {
 
 // In a container without the node's process ids, process 1 is one of that container.
 bool is_first_of_container(const FsRoot& host) {
-  const auto own = host::read_cgroup(host, ::getpid());
-  const auto first = host::read_cgroup(host, 1);
+  const auto own = read_cgroup(host, ::getpid());
+  const auto first = read_cgroup(host, 1);
   if (!own || !first) return !first;
-  return *own == *first && (*own == "/" || host::is_in_pod(*own));
+  return *own == *first && (*own == "/" || is_in_pod(*own));
 }
 
 }  // namespace
@@ -52,14 +52,14 @@ ProcessOwners::Seen ProcessOwners::look(pid_t pid) {
 }
 
 Owner ProcessOwners::read(pid_t pid) const {
-  const auto group = host::read_cgroup(host_, pid);
+  const auto group = read_cgroup(host_, pid);
   if (!group || group->empty()) return {};
-  if (auto process = host::pod_process(*group)) {
+  if (auto process = pod_process(*group)) {
     return {.kind = Owner::Kind::kContainer,
             .pod_uid = std::move(process->pod_uid),
             .container = std::move(process->container)};
   }
-  if (host::is_in_pod(*group)) return {};
+  if (is_in_pod(*group)) return {};
   return {.kind = Owner::Kind::kHost};
 }
 
@@ -67,4 +67,4 @@ void ProcessOwners::keep_only(const std::set<pid_t>& pids) {
   std::erase_if(known_, [&](const auto& one) { return !pids.contains(one.first); });
 }
 
-}  // namespace tranche::agent
+}  // namespace tranche::host

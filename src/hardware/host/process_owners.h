@@ -14,7 +14,7 @@
 
 #include "base/fs.h"
 
-namespace tranche::agent {
+namespace tranche::host {
 
 struct Owner {
   enum class Kind {
@@ -57,4 +57,4 @@ class ProcessOwners {
   std::map<pid_t, Known> known_;
 };
 
-}  // namespace tranche::agent
+}  // namespace tranche::host
