@@ -83,11 +83,7 @@ json::Value json_of(const FleetNode& node) {
 
 Fleet read_fleet(const json::Fields& fields) {
   Fleet fleet;
-  const auto version = fields.text("version");
-  if (version != kVersion) {
-    fields.refuse("version", "is \"" + version + "\", where fleet/v1 is expected");
-    return fleet;
-  }
+  if (!usage::check_version(fields, kVersion)) return fleet;
   const usage::JsonReader reader(fields, usage::kMostEntries);
   visit(reader, fleet);
   for (const auto& item : fields.list("nodes")) {
@@ -113,14 +109,7 @@ std::string to_json(const Fleet& fleet) {
 }
 
 Result<Fleet> parse_fleet(std::string_view json) {
-  if (json.size() > kLongestFleet) {
-    return fail(Code::kInvalidArgument, "fleet/v1: the text is longer than 256 MiB");
-  }
-  ASSIGN_OR_RETURN(const auto root, json::parse(json));
-  if (root.kind() != json::Kind::kObject) {
-    return fail(Code::kInvalidArgument,
-                "fleet/v1: it is " + std::string(describe(root.kind())) + ", not an object");
-  }
+  ASSIGN_OR_RETURN(const auto root, usage::root_of(json, kVersion, kLongestFleet));
   return json::read_fields(root, read_fleet);
 }
 

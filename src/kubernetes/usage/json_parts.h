@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/json_fields.h"
 #include "base/json_value.h"
+#include "base/result.h"
 #include "cluster/time.h"
 
 namespace tranche::usage {
@@ -21,6 +23,12 @@ namespace tranche::usage {
 // An enum with words: to_string(), and parse_word(word, optional), false if there is no such word.
 template <class Enum>
 concept Word = std::is_enum_v<Enum>;
+
+// Whether `fields` are of this version of a format; if not, they are refused.
+bool check_version(const json::Fields& fields, std::string_view version);
+// The object that is `text`. kInvalidArgument: it is longer than `longest`, a power of 2 above a
+// MiB, is no JSON, or none with an object.
+Result<json::View> root_of(std::string_view text, std::string_view version, std::size_t longest);
 
 class JsonWriter {
  public:

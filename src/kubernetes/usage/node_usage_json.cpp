@@ -130,25 +130,14 @@ std::string to_json(const NodeUsage& usage) { return json_of(usage).text(); }
 
 NodeUsage read_node_usage(const json::Fields& fields) {
   NodeUsage usage;
-  const auto version = fields.text("version");
-  if (version != kVersion) {
-    fields.refuse("version", "is \"" + version + "\", where usage/v1 is expected");
-    return usage;
-  }
+  if (!check_version(fields, kVersion)) return usage;
   const JsonReader reader(fields, kMostEntries);
   visit(reader, usage);
   return usage;
 }
 
 Result<NodeUsage> parse_node_usage(std::string_view json) {
-  if (json.size() > kLongestUsage) {
-    return fail(Code::kInvalidArgument, "usage/v1: the text is longer than 16 MiB");
-  }
-  ASSIGN_OR_RETURN(const auto root, json::parse(json));
-  if (root.kind() != json::Kind::kObject) {
-    return fail(Code::kInvalidArgument,
-                "usage/v1: it is " + std::string(describe(root.kind())) + ", not an object");
-  }
+  ASSIGN_OR_RETURN(const auto root, root_of(json, kVersion, kLongestUsage));
   return json::read_fields(root, read_node_usage);
 }
 

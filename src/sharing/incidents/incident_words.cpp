@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/amounts.h"
 #include "base/printable.h"
 
 namespace tranche::incidents {
@@ -33,21 +34,21 @@ std::string neighbour_words(const Incident& incident, std::string_view reader) {
   const Holder* const holder = grower(incident);
   if (holder == nullptr) return "";
   return fmt::format("; {} before, {} took {}", seconds_words(holder->growth.before_ms),
-                     name_words(*holder, reader), size_words(holder->growth.bytes));
+                     name_words(*holder, reader), size_text(holder->growth.bytes));
 }
 
 std::string held_words(const Incident& incident) {
   const Holder* const victim = incident.victim();
   std::string words = victim != nullptr && victim->limit_bytes
-                          ? ", limit " + size_words(*victim->limit_bytes)
+                          ? ", limit " + size_text(*victim->limit_bytes)
                           : ", no limit";
-  if (incident.held_bytes) words += ", used " + size_words(*incident.held_bytes);
+  if (incident.held_bytes) words += ", used " + size_text(*incident.held_bytes);
   return words;
 }
 
 std::string refusal_words(const Incident& incident) {
   const auto asked =
-      incident.asked_bytes ? size_words(*incident.asked_bytes) : std::string("more memory");
+      incident.asked_bytes ? size_text(*incident.asked_bytes) : std::string("more memory");
   return fmt::format("asked {}{}{}", asked, held_words(incident),
                      incident.times > 1 ? fmt::format(" ({} times)", incident.times) : "");
 }
@@ -58,21 +59,10 @@ std::string full_words(const Incident& incident) {
     if (holder.tenant != incident.tenant) held += holder.held_bytes.value_or(0);
   }
   return fmt::format(": within its limit, but the GPU is full; others hold {} of it",
-                     size_words(held));
+                     size_text(held));
 }
 
 }  // namespace
-
-std::string size_words(std::uint64_t bytes) {
-  constexpr std::uint64_t kKiB = 1U << 10U;
-  constexpr std::uint64_t kMiB = 1U << 20U;
-  constexpr std::uint64_t kGiB = 1U << 30U;
-  if (bytes < kMiB) return fmt::format("{} KiB", bytes / kKiB);
-  if (bytes < kGiB) return fmt::format("{} MiB", bytes / kMiB);
-  const auto tenths = (bytes * 10 + kGiB / 2) / kGiB;
-  return tenths % 10 == 0 ? fmt::format("{} GiB", tenths / 10)
-                          : fmt::format("{}.{} GiB", tenths / 10, tenths % 10);
-}
 
 std::string name_words(const Holder& holder, std::string_view reader) {
   const PodName& pod = holder.pod;
@@ -121,16 +111,16 @@ std::string victim_words(const Incident& incident, std::string_view reader) {
 std::string holder_words(const Incident& incident, const Holder& holder, std::string_view reader) {
   if (incident.cause == Cause::kXid) {
     const auto held = holder.held_bytes
-                          ? fmt::format(", and held {}", size_words(*holder.held_bytes))
+                          ? fmt::format(", and held {}", size_text(*holder.held_bytes))
                           : std::string();
     return fmt::format("{} reported XID {} while this container had a part of it{}",
                        incident.device, incident.xid, held);
   }
   const Holder* const victim = incident.victim();
-  return fmt::format("took {}; {} later {} was refused {}", size_words(holder.growth.bytes),
+  return fmt::format("took {}; {} later {} was refused {}", size_text(holder.growth.bytes),
                      seconds_words(holder.growth.before_ms),
                      victim == nullptr ? "another container" : name_words(*victim, reader),
-                     incident.asked_bytes ? size_words(*incident.asked_bytes) : "memory");
+                     incident.asked_bytes ? size_text(*incident.asked_bytes) : "memory");
 }
 
 }  // namespace tranche::incidents

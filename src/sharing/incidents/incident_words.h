@@ -15,8 +15,6 @@ namespace tranche::incidents {
 
 inline constexpr std::string_view kSeesAll;
 
-// "2 GiB", "7.2 GiB", "512 MiB", "64 KiB".
-std::string size_words(std::uint64_t bytes);
 // "Pod team-a/train, container main"; without a name: "tenant 0f3a...", or "an unknown container".
 std::string name_words(const Holder& holder, std::string_view reader_namespace = kSeesAll);
 

@@ -25,7 +25,7 @@ MetricsEndpoint::MetricsEndpoint(config::MetricsOptions options, Figures figures
     : options_(std::move(options)),
       figures_(std::move(figures)),
       clock_(clock),
-      log_(log),
+      gate_(options_.token_file, "metrics are refused to all", log),
       server_(
           {.name = "metrics",
            .verb = "are",
@@ -36,18 +36,10 @@ MetricsEndpoint::MetricsEndpoint(config::MetricsOptions options, Figures figures
                       .handlers = kHandlers},
            .tls_dir = options_.tls_dir},
           [this](const http::Request& request, const std::stop_token&) { return answer(request); },
-          log) {
-  if (!options_.token_file.empty()) token_.emplace(FsRoot(), options_.token_file);
-}
+          log) {}
 
 http::Response MetricsEndpoint::answer(const http::Request& request) {
-  if (token_) {
-    const auto allowed = token_->check(request.authorization);
-    if (!allowed && allowed.error().code != Code::kPermission) {
-      log_.warn(fmt::format("metrics are refused to all: {}", allowed.error().message()));
-    }
-    if (!allowed) return {.status = 401, .body = "a bearer token is needed\n"};
-  }
+  if (!gate_.admits(request)) return {.status = 401, .body = "a bearer token is needed\n"};
   const bool is_usage = request.path == "/usage";
   if (!is_usage && request.path != "/metrics") {
     return {.status = 404, .body = "see /metrics and /usage\n"};

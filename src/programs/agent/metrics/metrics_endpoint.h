@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "config/programs/agent_options.h"
-#include "http/bearer_token.h"
 #include "http/kept_server.h"
 #include "http/server.h"
+#include "http/token_gate.h"
 #include "metrics/node_figures.h"
 
 namespace tranche::agent {
@@ -42,8 +42,7 @@ class MetricsEndpoint {
   const config::MetricsOptions options_;
   const Figures figures_;
   const Clock& clock_;
-  const Log& log_;
-  std::optional<http::BearerToken> token_;
+  http::TokenGate gate_;
   http::KeptServer server_;  // last: its threads use the others
 };
 

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <map>
 #include <utility>
 
-#include "base/fs.h"
+#include "cli/shell/input_text.h"
 #include "incidents/incident_files.h"
 #include "incidents/incident_json.h"
 
@@ -51,18 +49,6 @@ Result<std::unique_ptr<Stores>> open(const IncidentFolders& folders) {
   return stores;
 }
 
-Result<std::string> text_of(const std::string& file) {
-  if (file != "-") return FsRoot().read(std::filesystem::absolute(file), incidents::kLongestFile);
-  std::string text;
-  for (std::istreambuf_iterator<char> it(std::cin), end; it != end; ++it) {
-    if (text.size() == incidents::kLongestFile) {
-      return fail(Code::kInvalidArgument, "standard input is longer than an incident");
-    }
-    text += *it;
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<StoredIncidents> read_incidents(const IncidentFolders& folders) {
@@ -96,7 +82,7 @@ Result<Incident> read_incident(const IncidentFolders& folders, const std::string
 }
 
 Result<Incident> read_incident_file(const std::string& file) {
-  ASSIGN_OR_RETURN(const auto text, text_of(file));
+  ASSIGN_OR_RETURN(const auto text, input_text(file, incidents::kLongestFile));
   auto incident = incidents::decode(text);
   if (incident) return incident;
   return std::unexpected(std::move(incident).error().with_context(file));

@@ -6,6 +6,7 @@
 #include <ranges>
 #include <string_view>
 
+#include "base/amounts.h"
 #include "base/json.h"
 #include "base/json_value.h"
 #include "base/printable.h"
@@ -22,7 +23,7 @@ using incidents::Second;
 using Row = std::vector<std::string>;  // of aligned()
 
 std::string size_or(const std::optional<std::uint64_t>& bytes, std::string_view otherwise) {
-  return bytes ? incidents::size_words(*bytes) : std::string(otherwise);
+  return bytes ? size_text(*bytes) : std::string(otherwise);
 }
 
 // Whom it concerns: the victim, or for an XID the number of those who held the GPU.
@@ -36,7 +37,7 @@ std::string time_of(const Incident& incident) { return cluster::whole_second_tim
 
 std::string growth_words(const Holder& holder) {
   if (holder.growth.bytes == 0) return "-";
-  return fmt::format("{}, {} s before", incidents::size_words(holder.growth.bytes),
+  return fmt::format("{}, {} s before", size_text(holder.growth.bytes),
                      holder.growth.before_ms / 1000);
 }
 
@@ -48,8 +49,8 @@ std::string holders_table(const Incident& incident) {
                     growth_words(holder)});
   }
   if (incident.others_bytes > 0) {
-    rows.push_back({"processes of no container above", "-", "-",
-                    incidents::size_words(incident.others_bytes), "-"});
+    rows.push_back(
+        {"processes of no container above", "-", "-", size_text(incident.others_bytes), "-"});
   }
   auto text = aligned(rows);
   if (incident.left_out > 0) text += fmt::format("and {} more\n", incident.left_out);
@@ -73,7 +74,7 @@ constexpr Graph kGraphs[] = {{"memory", &Second::held_bytes},
                              {"refused", &Second::refused}};
 
 std::string most_words(const Graph& graph, std::uint64_t most) {
-  if (graph.value == &Second::held_bytes) return incidents::size_words(most);
+  if (graph.value == &Second::held_bytes) return size_text(most);
   const bool is_time = graph.value == &Second::gpu_ms || graph.value == &Second::waited_ms;
   return fmt::format("{}{} a second", most, is_time ? " ms" : "");
 }

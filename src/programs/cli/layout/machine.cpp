@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <set>
 
+#include "cli/shell/input_text.h"
 #include "host/device_holders.h"
 #include "host/holder_names.h"
 #include "nvml/process_reader.h"
@@ -24,19 +23,10 @@ bool is_mps_server(const host::DeviceHolder& holder) {
   return holder.name == "nvidia-cuda-mps" || holder.command.starts_with("nvidia-cuda-mps-server");
 }
 
-Result<std::string> read_text(const std::string& file) {
-  if (file != "-") {
-    auto text = FsRoot().read(std::filesystem::absolute(file), kLongestInput);
-    if (text) return text;
-    return fail(Code::kInvalidArgument, text.error().what, text.error().hint);
-  }
-  return std::string(std::istreambuf_iterator<char>(std::cin), {});
-}
-
 Result<mig::PartedFile> layouts_of(const config::LayoutFileOptions& options,
                                    const gpu::Machine* machine) {
   if (!options.file.empty()) {
-    ASSIGN_OR_RETURN(const auto text, read_text(options.file));
+    ASSIGN_OR_RETURN(const auto text, input_text(options.file, kLongestInput));
     auto file = mig::parse_parted(text, options.file == "-" ? "stdin" : options.file);
     if (!file) return file;
     for (const auto& warning : file->warnings) fmt::print(stderr, "tranche layout: {}\n", warning);

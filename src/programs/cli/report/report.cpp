@@ -6,8 +6,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -20,6 +18,7 @@
 #include "cli/shell/cluster_choice.h"
 #include "cli/shell/cluster_source.h"
 #include "cli/shell/command_end.h"
+#include "cli/shell/input_text.h"
 #include "cli/shell/output.h"
 #include "cli/snapshot/target.h"
 #include "config/flags/command_line.h"
@@ -54,22 +53,8 @@ std::unexpected<Failed> failed(Error error, int code) {
   return std::unexpected(Failed{std::move(error), code});
 }
 
-Result<std::string> text_of(const std::string& path) {
-  if (path == "-") {
-    std::string text;
-    std::istreambuf_iterator<char> in(std::cin);
-    for (; in != std::istreambuf_iterator<char>() && text.size() <= fleet::kLongestFleet; ++in) {
-      text += *in;
-    }
-    return text;
-  }
-  std::error_code error;
-  const auto full = std::filesystem::absolute(path, error);
-  return FsRoot().read(error ? std::filesystem::path(path) : full, fleet::kLongestFleet);
-}
-
 Read read_file(const std::string& path) {
-  const auto text = text_of(path);
+  const auto text = input_text(path, fleet::kLongestFleet);
   if (!text) return failed(Error(text.error()).with_context("--fleet"), kExitUsage);
   auto fleet = fleet::parse_fleet(*text);
   if (!fleet) return failed(std::move(fleet).error().with_context(path), kExitUsage);

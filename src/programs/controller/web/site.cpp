@@ -73,9 +73,11 @@ class Counted {
 
 Site::Site(Ports ports, Access& access, const std::string& token_file, const Clock& clock,
            const Log& log)
-    : ports_(std::move(ports)), access_(access), clock_(clock), log_(log) {
-  if (!token_file.empty()) token_.emplace(FsRoot(), token_file);
-}
+    : ports_(std::move(ports)),
+      access_(access),
+      clock_(clock),
+      log_(log),
+      gate_(token_file, "the cluster's metrics are refused to all", log) {}
 
 http::Response Site::answer(const http::Request& request, const std::stop_token& stop) {
   auto response = route(request, stop);
@@ -169,14 +171,7 @@ std::shared_ptr<const Site::Text> Site::text_of(const std::shared_ptr<const flee
 // ---- metrics
 
 http::Response Site::metrics(const http::Request& request) {
-  if (token_) {
-    const auto allowed = token_->check(request.authorization);
-    if (!allowed && allowed.error().code != Code::kPermission) {
-      log_.warn(
-          fmt::format("the cluster's metrics are refused to all: {}", allowed.error().message()));
-    }
-    if (!allowed) return unknown_token("the bearer token of metrics is needed");
-  }
+  if (!gate_.admits(request)) return unknown_token("the bearer token of metrics is needed");
   const auto figures = ports_.figures();
   if (!figures) return later(503, figures.error().message());
   const auto format = tranche::metrics::negotiate(request.accept);

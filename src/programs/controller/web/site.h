@@ -29,8 +29,8 @@
 #include "controller/web/fleet_metrics.h"
 #include "controller/web/rate_limit.h"
 #include "fleet/fleet.h"
-#include "http/bearer_token.h"
 #include "http/server.h"
+#include "http/token_gate.h"
 
 namespace tranche::controller {
 
@@ -90,7 +90,7 @@ class Site {
   Access& access_;
   const Clock& clock_;
   const Log& log_;
-  std::optional<http::BearerToken> token_;
+  http::TokenGate gate_;
   RateLimit readers_{kPerSecond, kBurst};
   RateLimit strangers_{kPerSecond, kBurst};
   std::atomic<int> under_way_ = 0;

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/amounts.h"
+
 namespace tranche::top {
 namespace {
 
@@ -57,9 +59,7 @@ std::string share_text(double share) {
 std::string seconds_text(double seconds) {
   if (seconds < 0) seconds = 0;
   if (seconds < 9.95) return fmt::format("{:.1f}s", seconds);
-  if (seconds < 120) return fmt::format("{:.0f}s", seconds);
-  if (seconds < 7200) return fmt::format("{:.0f}m", seconds / 60);
-  return fmt::format("{:.0f}h", std::min(seconds / 3600, 99999.0));
+  return age_text(std::lround(std::min(seconds, 1e12)));
 }
 
 Style style_of_fill(double part) {

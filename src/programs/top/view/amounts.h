@@ -18,7 +18,7 @@ inline constexpr std::string_view kUnknownText = "?";
 std::string bytes_text(std::uint64_t bytes);
 // 0 to 1: "48%"; "<1%" for less than half a percent that is not 0.
 std::string share_text(double share);
-// "0.4s", "12s", "3m", "2h".
+// "0.4s", then as age_text() (base/amounts.h).
 std::string seconds_text(double seconds);
 
 // A number as style by how full something is: plain, a warning from 75 %, bad from 90 %.

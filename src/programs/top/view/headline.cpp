@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/first_few.h"
 #include "base/printable.h"
 #include "top/view/amounts.h"
 
@@ -63,16 +64,6 @@ std::string counted(std::size_t number, std::string_view one) {
   return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
 }
 
-// "a, b and 7 more".
-std::string named(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
-  }
-  if (names.size() > kMostNamed) text += fmt::format(" and {} more", names.size() - kMostNamed);
-  return text;
-}
-
 void add_reporting(const fleet::Fleet& fleet, Line& line) {
   const auto fresh = static_cast<std::size_t>(
       std::ranges::count(fleet.nodes, fleet::Reporting::kFresh, &fleet::FleetNode::reporting));
@@ -103,7 +94,8 @@ void add_checks(const Reading& reading, std::vector<Line>& lines) {
   }
   for (const auto& [check, nodes] : broken) {
     Line line;
-    const auto where = reading.cluster ? fmt::format(" on {}", named(nodes)) : std::string();
+    const auto where =
+        reading.cluster ? fmt::format(" on {}", first_few(nodes, kMostNamed)) : std::string();
     line.add(
         fmt::format("attribution by {} does not work{}: some figures are unknown", check, where),
         Style::kWarning);
@@ -204,7 +196,8 @@ std::vector<Line> trouble_lines(const Reading* reading, const Status& status) {
                                  to_string(node.reporting), node.why.empty() ? "" : ": ",
                                  printable(node.why, 100)));
   }
-  if (!silent.empty()) lines.emplace_back().add("not reporting: " + named(silent), Style::kBad);
+  if (!silent.empty())
+    lines.emplace_back().add("not reporting: " + first_few(silent, kMostNamed), Style::kBad);
   add_checks(*reading, lines);
   return lines;
 }
