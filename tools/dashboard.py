@@ -113,7 +113,7 @@ GPUS = [
 ]
 
 PODS = [
-    table("Who uses the card", "Memory, and GPU time of the last minute, by GPU and container.",
+    table("Who uses the card", "Memory, and GPU time of the last minute, by GPU and container. Mechanism none: it uses a GPU without a grant.",
           {"memory": (f"max by (namespace, pod, container, node, gpu, mechanism) (tranche_container_memory_used_bytes{OF_PODS})", "bytes"),
            "GPU time": ("max by (namespace, pod, container, node, gpu, mechanism) "
                         f"(rate(tranche_container_compute_seconds_total{OF_PODS}[1m]))", "percentunit"),

@@ -74,7 +74,7 @@ test("map: M of N nodes, and what is wrong with which", async () => {
     "gpu-b": "",
     "gpu-c": "Stale: no answer within 5 s · Closed to new Pods: cordoned",
     "gpu-d": "Silent: connection refused",
-    "gpu-e": "Fails: host-processes, arbiter",
+    "gpu-e": "Fails: host-processes, control-groups, arbiter",
     empty: "Silent: its agent never answered",
   });
 });
@@ -179,6 +179,17 @@ test("pod: what it asked, got, used and waited, by container and device", async 
     assert.equal(text.includes("is unknown"), !one.attributed && one.pod !== "old", one.pod);
     assert.equal(text.includes("estimated"), one.computeEstimatedNs !== undefined);
   }
+});
+
+test("pod: one that uses a GPU which nobody gave it", async () => {
+  await show("#/pod/team-c/stranger");
+  const text = await page.textContent("main");
+  assert.match(text, /Asked fornothingGotnothing/);
+  assert.match(text, /!no grant|! no grant/);
+  await show("#/map");
+  assert.equal(await page.locator('.gpu[data-gpu="GPU-t4"] .stripe.none').count(), 1);
+  assert.match(await page.textContent('.gpu[data-gpu="GPU-t4"] .letters'), /^T!×/);
+  assert.match(await page.textContent(".legend"), /! no grant/);
 });
 
 test("pod: one that waits, and one that is not there", async () => {

@@ -58,6 +58,7 @@ def sliced():
         container("notebook", uuid, "time-slicing", ns="team-b", memoryUsed=3700 * MIB, memoryPeak=3790 * MIB,
                   memoryLimit=3840 * MIB, computeShare=0.004, computeEstimatedNs=9_000_000, gpus=0.25),
         container("", uuid, "time-slicing", ns="", name="", memoryUsed=640 * MIB, gpus=0.25),
+        container("stranger", uuid, "none", ns="team-c", memoryUsed=100 * MIB, resource=None, gpus=None),
     ]
     used = sum(pod["memoryUsed"] for pod in pods)
     memory = account(uuid, total, containers=used, host=300 * MIB, unattributed=64 * MIB, reserved=256 * MIB)
@@ -111,7 +112,7 @@ def small():
              reporting="silent", why="connection refused", agent="", driverVersion="", ageNs=None),
         node("gpu-e", [gpu(0, "GPU-blind", "NVIDIA A10", 24 * GIB, memoryUsed=9 * GIB)],
              [container("blind", "GPU-blind", "time-slicing", attributed=False, processes=None, gpus=0.5)],
-             checks=[("host-processes", False), ("arbiter", False), ("kubelet", True)]),
+             checks=[("host-processes", False), ("control-groups", False), ("arbiter", False), ("kubelet", True)]),
         node("empty", [], reporting="silent"),
     ]
     for one in nodes:

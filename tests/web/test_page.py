@@ -78,10 +78,12 @@ def words(source, kind):
 
 def test_every_word_of_the_fleet_has_words_for_people():
     page = (ROOT / "web" / "src" / "words.ts").read_text()
+    sampler = (ROOT / "src/programs/agent/metrics/node_sampler.cpp").read_text()
     found = words("src/kubernetes/fleet/fleet.cpp", "Cause")
     found |= words("src/kubernetes/usage/node_usage.cpp", "Mechanism")
-    assert len(found) >= 17
-    assert not [word for word in found if not re.search(rf'^ *"?{word}"?: [{{"]', page, re.M)]
+    found |= set(re.findall(r'\{"([a-z-]+)", ', sampler)) | {"driver"}
+    assert len(found) >= 24
+    assert not [word for word in found if not re.search(rf'^ *"?{word}"?:\s+[{{"]', page, re.M)]
 
 
 def test_lock_files_name_no_host():

@@ -1,7 +1,9 @@
 // fleet/v1 as the page reads it (src/kubernetes/fleet/fleet_json.h). A field that is absent is unknown (`undefined`),
 // empty or 0, as the format says. Of a wrong kind counts as absent: a torn field must not take the page with it.
 
-export type Mechanism = "exclusive" | "mig" | "time-slicing" | "mps" | "share";
+// In the order of the legend.
+export const MECHANISMS = ["exclusive", "mig", "time-slicing", "mps", "share", "none"] as const;
+export type Mechanism = (typeof MECHANISMS)[number];
 export type Reporting = "fresh" | "stale" | "silent";
 export type Maybe = number | undefined;
 
@@ -133,9 +135,8 @@ const maybe = (value: unknown): Maybe =>
 const count = (value: unknown): number => maybe(value) ?? 0;
 const time = (value: unknown): number => Date.parse(text(value));
 
-const MECHANISMS: readonly string[] = ["exclusive", "mig", "time-slicing", "mps", "share"];
 const mechanism = (value: unknown): Mechanism =>
-  (MECHANISMS.includes(text(value)) ? value : "exclusive") as Mechanism;
+  MECHANISMS.find((one) => one === value) ?? "exclusive";
 const reporting = (value: unknown): Reporting => (value === "fresh" || value === "stale" ? value : "silent");
 
 const container = (json: Json): Container => ({

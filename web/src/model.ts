@@ -1,6 +1,15 @@
 // A fleet with the joins that views need: GPUs with their containers, Pods with what they have.
 
-import type { Container, Fleet, Gpu, Maybe, Mechanism, Node, Waiting } from "./fleet";
+import {
+  type Container,
+  type Fleet,
+  type Gpu,
+  MECHANISMS,
+  type Maybe,
+  type Mechanism,
+  type Node,
+  type Waiting,
+} from "./fleet";
 
 export interface GpuModel {
   node: Node;
@@ -71,8 +80,7 @@ export function findPod(model: Model, ns: string, pod: string): PodModel {
 
 /** Those of a GPU, each once, in a fixed order. */
 export function mechanismsOf({ gpu, containers }: GpuModel): Mechanism[] {
-  const order: Mechanism[] = ["exclusive", "mig", "time-slicing", "mps", "share"];
-  return order.filter((one) => containers.some((c) => c.mechanism === one) || (one === "mig" && gpu.mig));
+  return MECHANISMS.filter((one) => containers.some((c) => c.mechanism === one) || (one === "mig" && gpu.mig));
 }
 
 /** The sum, or undefined where one of them is unknown. */

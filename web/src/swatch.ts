@@ -1,8 +1,8 @@
 // A colour with its pattern and its letter.
 
 import { h, svg } from "./dom";
-import type { Mechanism } from "./fleet";
-import { MECHANISMS } from "./words";
+import { MECHANISMS, type Mechanism } from "./fleet";
+import { MECHANISM_WORDS } from "./words";
 
 export function swatch(kind: string): SVGSVGElement {
   return svg(
@@ -13,7 +13,7 @@ export function swatch(kind: string): SVGSVGElement {
 }
 
 export function mechanism(kind: Mechanism): HTMLElement {
-  const { name, letter, means } = MECHANISMS[kind];
+  const { name, letter, means } = MECHANISM_WORDS[kind];
   return h(
     "span",
     { class: "mechanism", title: means },
@@ -33,7 +33,7 @@ export function legend(): HTMLElement {
   return h(
     "ul",
     { class: "legend", "aria-label": "Colours of the map" },
-    (Object.keys(MECHANISMS) as Mechanism[]).map((one) => h("li", {}, mechanism(one))),
+    MECHANISMS.map((one) => h("li", {}, mechanism(one))),
     others.map(([kind, words]) => h("li", {}, swatch(kind), ` ${words}`)),
   );
 }

@@ -8,12 +8,13 @@ export interface MechanismWords {
   means: string;
 }
 
-export const MECHANISMS: Record<Mechanism, MechanismWords> = {
+export const MECHANISM_WORDS: Record<Mechanism, MechanismWords> = {
   exclusive: { name: "exclusive", letter: "E", means: "one container has the whole GPU" },
   mig: { name: "MIG", letter: "M", means: "a part separated by hardware" },
   "time-slicing": { name: "time-slicing", letter: "T", means: "containers take turns" },
   mps: { name: "MPS", letter: "P", means: "containers run at once, through NVIDIA's MPS" },
   share: { name: "share", letter: "S", means: "a share by a claim" },
+  none: { name: "no grant", letter: "!", means: "it uses a GPU that nobody gave it" },
 };
 
 const CAUSES = new Map(

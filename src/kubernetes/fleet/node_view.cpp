@@ -17,6 +17,7 @@ using usage::Mechanism;
 
 // As the agent words it (agent/metrics/tranche_parts.cpp).
 Mechanism mechanism_of(const GpuNodeHolding& holding) {
+  if (holding.wire == "none") return Mechanism::kNone;
   if (holding.use == "mps") return Mechanism::kMps;
   if (holding.use == "whole") {
     return is_instance(holding.device) ? Mechanism::kMig : Mechanism::kExclusive;
@@ -65,6 +66,7 @@ void add(const GpuNodeHolding& holding, const GpuNodeStatus& status, ContainerFi
     made.mig_profile = profile_of(status, holding.device);
     made.gpus = 0;
   }
+  if (made.mechanism == Mechanism::kNone) return;
   double part = 1;
   if (holding.part) {
     if (holding.part->memory) {
@@ -98,7 +100,7 @@ usage::NodeUsage view_of(const cluster::GpuNode& node) {
            ContainerFigures>
       containers;
   for (const auto& holding : status.holdings) {
-    if (holding.pod.empty() || holding.wire == "none") continue;
+    if (holding.pod.empty()) continue;
     add(holding, status,
         containers[{holding.ns, holding.pod, holding.container, holding.device, holding.resource}]);
   }

@@ -141,6 +141,13 @@ TEST(MakeFleet, ASilentNodeHasWhatItsGpuNodeHas) {
                       .use = "time-sliced",
                       .state = "in-use"}};
   status.holdings.push_back(status.holdings[0]);
+  status.holdings.push_back({.device = "GPU-1",
+                             .gpu = "GPU-1",
+                             .wire = "none",
+                             .ns = "team",
+                             .pod = "stranger",
+                             .use = "shared",
+                             .state = "in-use"});
   facts.gpu_nodes["a"] = {.name = "a", .status = status};
   const auto fleet = make_fleet(facts, {}, {}, "nobody asked");
   ASSERT_EQ(fleet.nodes.size(), 1U);
@@ -148,12 +155,14 @@ TEST(MakeFleet, ASilentNodeHasWhatItsGpuNodeHas) {
   EXPECT_EQ(node.reporting, Reporting::kSilent);
   EXPECT_EQ(node.why, "nobody asked");
   EXPECT_EQ(node.closed, "");
-  ASSERT_EQ(node.usage.containers.size(), 1U);
+  ASSERT_EQ(node.usage.containers.size(), 2U);
   const auto& container = node.usage.containers[0];
   EXPECT_FALSE(container.attributed);
   EXPECT_EQ(container.gpus, 0.5);
   EXPECT_EQ(container.memory_limit, 200U << 20U);
   EXPECT_EQ(container.memory_used, std::nullopt) << "unknown, not 0";
+  EXPECT_EQ(node.usage.containers[1].mechanism, usage::Mechanism::kNone) << "nobody gave it";
+  EXPECT_EQ(node.usage.containers[1].gpus, 0);
   EXPECT_EQ(node.usage.gpus[0].memory_total, 46068ULL << 20U);
 }
 

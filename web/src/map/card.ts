@@ -5,7 +5,7 @@ import type { Maybe } from "../fleet";
 import { bytes, figure, percent, plural } from "../format";
 import { type GpuModel, type NodeModel, mechanismsOf, podsOf, shortModel, sum } from "../model";
 import { gpuLink, nodeLink } from "../router";
-import { MECHANISMS } from "../words";
+import { MECHANISM_WORDS } from "../words";
 import { CELL, noted } from "./layout";
 import { picture } from "./picture";
 
@@ -39,7 +39,7 @@ export function tip(gpu: GpuModel): HTMLElement[] {
       "li",
       {},
       h("span", { class: "tip-name" }, pod.name),
-      ` ${first.migProfile || MECHANISMS[first.mechanism].name} · `,
+      ` ${first.migProfile || MECHANISM_WORDS[first.mechanism].name} · `,
       memory(sum(pod.containers.map((one) => one.memoryUsed))),
     );
   });
@@ -54,7 +54,7 @@ export function tip(gpu: GpuModel): HTMLElement[] {
 }
 
 function letters(gpu: GpuModel): string {
-  const words = mechanismsOf(gpu).map((one) => MECHANISMS[one].letter);
+  const words = mechanismsOf(gpu).map((one) => MECHANISM_WORDS[one].letter);
   const pods = gpu.containers.length === 0 ? 0 : podsOf(gpu).length;
   return pods === 0 ? words.join("") || "–" : `${words.join("")}×${pods}`;
 }

@@ -1,7 +1,7 @@
 // The filter box of the map: words that must all be found. "pod:train" looks at Pods alone; also node:, ns:,
 // model:, mechanism:, tier:, is: (fresh, stale, silent, closed).
 
-import { MECHANISMS } from "../words";
+import { MECHANISM_WORDS } from "../words";
 import { type GpuModel, type NodeModel, mechanismsOf } from "../model";
 
 type Key = "" | "node" | "ns" | "pod" | "model" | "mechanism" | "tier" | "is";
@@ -40,7 +40,7 @@ function gpuHas(gpu: GpuModel, { key, text }: Term): boolean {
   if ((any || key === "model") && has(gpu.gpu.model, text)) return true;
   if (
     (any || key === "mechanism") &&
-    mechanismsOf(gpu).some((one) => has(one, text) || has(MECHANISMS[one].name, text))
+    mechanismsOf(gpu).some((one) => has(one, text) || has(MECHANISM_WORDS[one].name, text))
   ) {
     return true;
   }

@@ -165,6 +165,7 @@ export function patterns(): SVGSVGElement {
       pattern("time-slicing", 6, line("M-1 7L7 -1M-1 1L1 -1M5 7L7 5")),
       pattern("mps", 6, svg("circle", { class: "dot", cx: 3, cy: 3, r: 1.2 })),
       pattern("share", 6, line("M0 3H6")),
+      pattern("none", 6, line("M3 0V6M0 3H6")),
       pattern("host", 4, line("M0 0L4 4M0 4L4 0")),
       pattern("unknown", 8, line("M-1 1L1 -1M-1 9L9 -1M7 9L9 7")),
     ),

@@ -7,6 +7,7 @@ import { bytes, figure, percent } from "../format";
 
 /** "0.25 of the GPU", "1 GPU" */
 export function part(one: Container): Child {
+  if (one.mechanism === "none") return figure("gpus", 0, () => "nothing");
   const device = one.migProfile !== "" ? `MIG ${one.migProfile}` : "GPU";
   return one.gpus === 1 && one.migProfile === ""
     ? "1 GPU"

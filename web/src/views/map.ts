@@ -12,25 +12,16 @@ import { VirtualList } from "../map/virtual";
 import type { GpuModel, Model } from "../model";
 import { type Route, mapLink } from "../router";
 import { legend } from "../swatch";
+import { toolbar } from "../toolbar";
 import type { View } from "../view";
 
 const MANY = 48; // nodes, from which on the overview helps
 
 export class MapView implements View {
   readonly title = "GPUs";
-  private readonly filter = h("input", {
-    id: "filter",
-    type: "search",
-    placeholder: "pod:train ns:team h100 mig is:silent",
-    autocomplete: "off",
-    spellcheck: "false",
-    "data-key": "filter",
-  });
-  private readonly sort = h(
-    "select",
-    { id: "sort" },
-    Object.entries(ORDERS).map(([value, words]) => h("option", { value }, words)),
-  );
+  private readonly bar = toolbar("pod:train ns:team h100 mig is:silent", "Sort by", Object.entries(ORDERS));
+  private readonly filter = this.bar.filter;
+  private readonly sort = this.bar.sort;
   private readonly count = h("p", { class: "count", role: "status" });
   private readonly rows = h("div", {
     class: "map",
@@ -55,14 +46,7 @@ export class MapView implements View {
     this.rows.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("scroll", this.onScroll, { passive: true });
     append(root, [
-      h(
-        "div",
-        { class: "toolbar" },
-        h("label", { for: "filter" }, "Filter"),
-        this.filter,
-        h("label", { for: "sort" }, "Sort by"),
-        this.sort,
-      ),
+      this.bar.element,
       this.count,
       legend(),
       this.overview.element,

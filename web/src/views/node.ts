@@ -2,6 +2,7 @@
 
 import { type Part, bar } from "../bar";
 import { type Child, h, replace } from "../dom";
+import { facts } from "../facts";
 import type { Container, Instance, Memory, Node } from "../fleet";
 import { bytes, duration, figure, percent } from "../format";
 import { CELL } from "../map/layout";
@@ -64,12 +65,9 @@ function account(gpu: GpuModel): Child {
   }
   return [
     bar(memoryParts(gpu, memory), memory.total),
-    h(
-      "dl",
-      { class: "facts" },
-      ACCOUNT.filter(([field]) => memory[field] > 0 || field === "free" || field === "containers").map(
-        ([field, words]) =>
-          h("div", {}, h("dt", {}, words), h("dd", {}, figure(field, memory[field], bytes))),
+    facts(
+      ...ACCOUNT.filter(([field]) => memory[field] > 0 || field === "free" || field === "containers").map(
+        ([field, words]): [string, Child] => [words, figure(field, memory[field], bytes)],
       ),
     ),
   ];
@@ -110,27 +108,19 @@ function gpuPanel(gpu: GpuModel, chosen: boolean): HTMLElement {
     one.mig && picture(gpu, 4 * CELL.width, CELL.picture),
     account(gpu),
     instances(gpu),
-    h(
-      "dl",
-      { class: "facts" },
-      ...(
-        [
-          [
-            "busy",
-            one.mig
-              ? h("span", {}, "not told of a MIG GPU")
-              : figure("utilization", one.utilization, percent),
-          ],
-          ["temperature", figure("temperatureC", one.temperatureC, (n) => `${Math.round(n)} °C`)],
-          ["power", figure("powerW", one.powerW, (n) => `${Math.round(n)} W`)],
-          [
-            "last XID",
-            one.lastXid === undefined && gpu.node.reporting !== "silent"
-              ? "none since the agent started"
-              : figure("lastXid", one.lastXid, String),
-          ],
-        ] as [string, Child][]
-      ).map(([name, what]) => h("div", {}, h("dt", {}, name), h("dd", {}, what))),
+    facts(
+      [
+        "busy",
+        one.mig ? h("span", {}, "not told of a MIG GPU") : figure("utilization", one.utilization, percent),
+      ],
+      ["temperature", figure("temperatureC", one.temperatureC, (n) => `${Math.round(n)} °C`)],
+      ["power", figure("powerW", one.powerW, (n) => `${Math.round(n)} W`)],
+      [
+        "last XID",
+        one.lastXid === undefined && gpu.node.reporting !== "silent"
+          ? "none since the agent started"
+          : figure("lastXid", one.lastXid, String),
+      ],
     ),
     gpu.containers.length > 0
       ? table(`Containers on GPU ${one.index}`, containerColumns(gpu.node), gpu.containers, (c) => ({
@@ -166,7 +156,7 @@ function state({ node }: NodeModel): Child {
           {},
           broken.map(({ name }) => [h("dt", { "data-check": name }, name), h("dd", {}, checkWords(name))]),
         ),
-        h("p", {}, "More: ", h("code", {}, "tranche doctor --node"), " on the node."),
+        h("p", {}, "More: ", h("code", {}, "tranche doctor --node"), " in its agent's Pod."),
       ),
   ];
 }

@@ -2,6 +2,7 @@
 
 import { Chart, type Unit } from "../chart";
 import { type Child, append, h, replace } from "../dom";
+import { facts } from "../facts";
 import type { Container, Node } from "../fleet";
 import { bytes, figure, percent } from "../format";
 import { type Model, type PodModel, findPod } from "../model";
@@ -25,12 +26,8 @@ interface Charts {
   compute: Chart;
 }
 
-const facts = (...rows: [string, ...Child[]][]): HTMLElement =>
-  h(
-    "dl",
-    { class: "facts" },
-    rows.map(([name, ...what]) => h("div", {}, h("dt", {}, name), h("dd", {}, what))),
-  );
+const keyOf = (node: Node, { container, device, resource }: Container): string =>
+  `${node.name} ${container} ${device} ${resource}`;
 
 export class PodView implements View {
   readonly title: string;
@@ -57,7 +54,7 @@ export class PodView implements View {
       this.facts,
       waitingFacts(pod, model),
       pod.parts.map(({ node, container }) => {
-        const key = `${node.name} ${container.container} ${container.device} ${container.resource}`;
+        const key = keyOf(node, container);
         keys.add(key);
         return this.section(key, node, container);
       }),
@@ -113,7 +110,7 @@ export class PodView implements View {
         ),
       node.reporting !== "silent" && unattributed(one),
       facts(
-        ["Asked for", h("code", {}, one.resource), one.tier !== "" && ` (tier ${one.tier})`],
+        ["Asked for", one.resource === "" ? "nothing" : h("code", {}, one.resource), one.tier !== "" && ` (tier ${one.tier})`],
         ["Got", part(one)],
         ["Processes", figure("processes", one.processes)],
       ),
@@ -160,7 +157,7 @@ export class PodView implements View {
 
   private draw(pod: PodModel): void {
     for (const { node, container } of pod.parts) {
-      const key = `${node.name} ${container.container} ${container.device} ${container.resource}`;
+      const key = keyOf(node, container);
       const series = this.context.history.of(node, container);
       const there = this.charts.get(key);
       if (!there) continue;

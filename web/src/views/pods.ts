@@ -7,6 +7,7 @@ import { type Model, podName } from "../model";
 import { type Route, gpuLink, podsLink } from "../router";
 import { mechanism } from "../swatch";
 import { type Column, table } from "../table";
+import { toolbar } from "../toolbar";
 import type { View } from "../view";
 import { limit, memoryBar, share } from "./containers";
 import { who } from "./waiting";
@@ -74,18 +75,13 @@ const MOST = 200; // rows
 
 export class PodsView implements View {
   readonly title = "Pods";
-  private readonly filter = h("input", {
-    id: "filter",
-    type: "search",
-    placeholder: "namespace or Pod",
-    autocomplete: "off",
-    spellcheck: "false",
-  });
-  private readonly sort = h(
-    "select",
-    { id: "sort" },
-    Object.entries(ORDERS).map(([value, { words }]) => h("option", { value }, words)),
+  private readonly bar = toolbar(
+    "namespace or Pod",
+    "First",
+    Object.entries(ORDERS).map(([value, { words }]) => [value, words]),
   );
+  private readonly filter = this.bar.filter;
+  private readonly sort = this.bar.sort;
   private readonly count = h("p", { class: "count", role: "status" });
   private readonly rows = h("div");
   private model: Model | undefined;
@@ -97,14 +93,7 @@ export class PodsView implements View {
     this.filter.addEventListener("input", () => this.changed());
     this.sort.addEventListener("change", () => this.changed());
     append(root, [
-      h(
-        "div",
-        { class: "toolbar" },
-        h("label", { for: "filter" }, "Filter"),
-        this.filter,
-        h("label", { for: "sort" }, "First"),
-        this.sort,
-      ),
+      this.bar.element,
       this.count,
       this.rows,
     ]);

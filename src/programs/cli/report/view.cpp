@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/amounts.h"
 #include "base/printable.h"
 #include "cli/shell/output.h"
 
@@ -26,16 +27,9 @@ std::string pod_name(const std::string& ns, const std::string& pod) {
   return pod.empty() ? "(others')" : printable(ns + '/' + pod, 2 * kLongestName);
 }
 
-std::string size(std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20U); }
-
 std::string age(cluster::WallTime since, cluster::WallTime now) {
   if (since == cluster::WallTime()) return "unknown";
-  const auto seconds = std::max<std::int64_t>(
-      0, std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
-  if (seconds < 120) return fmt::format("{}s", seconds);
-  if (seconds < 7200) return fmt::format("{}m", seconds / 60);
-  if (seconds < 172'800) return fmt::format("{}h", seconds / 3600);
-  return fmt::format("{}d", seconds / 86'400);
+  return age_text(std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
 }
 
 // A table below its title, or why there is none. The first row is the head.
@@ -105,10 +99,10 @@ std::string near_limit(const fleet::Fleet& fleet, int percent) {
       const auto used =
           100.0 * static_cast<double>(*one.memory_used) / static_cast<double>(*one.memory_limit);
       if (used < percent) continue;
-      found.push_back(
-          {used,
-           {pod_name(one.ns, one.pod), name(one.container), name(node.name), size(*one.memory_used),
-            size(*one.memory_limit), fmt::format("{:.0f}%", used)}});
+      found.push_back({used,
+                       {pod_name(one.ns, one.pod), name(one.container), name(node.name),
+                        size_text(*one.memory_used), size_text(*one.memory_limit),
+                        fmt::format("{:.0f}%", used)}});
     }
   }
   std::ranges::stable_sort(found, std::ranges::greater(), &Near::part);
@@ -118,8 +112,22 @@ std::string near_limit(const fleet::Fleet& fleet, int percent) {
               known > 0 ? "none" : "unknown: of no container are use and limit known");
 }
 
+// Empty: there is none, as it should be.
+std::string without_grant(const fleet::Fleet& fleet) {
+  Rows rows = {{"POD", "CONTAINER", "NODE", "GPU", "USED"}};
+  for (const auto& node : fleet.nodes) {
+    for (const auto& one : node.usage.containers) {
+      if (one.mechanism != usage::Mechanism::kNone) continue;
+      rows.push_back({pod_name(one.ns, one.pod), name(one.container), name(node.name),
+                      name(one.gpu), one.memory_used ? size_text(*one.memory_used) : "unknown"});
+    }
+  }
+  if (rows.size() <= 1) return {};
+  return part("Containers that use a GPU without a grant", std::move(rows), "none") + '\n';
+}
+
 std::string nodes(const fleet::Fleet& fleet) {
-  Rows rows = {{"NODE", "REPORTS", "WHY NOT", "CLOSED"}};
+  Rows rows = {{"NODE", "REPORTING", "WHY NOT", "CLOSED"}};
   std::size_t fresh = 0;
   for (const auto& node : fleet.nodes) {
     const bool reports = node.reporting == fleet::Reporting::kFresh;
@@ -128,15 +136,15 @@ std::string nodes(const fleet::Fleet& fleet) {
     rows.push_back({name(node.name), std::string(fleet::to_string(node.reporting)), name(node.why),
                     name(node.closed)});
   }
-  return part(fmt::format("{} of {} nodes report who uses what", fresh, fleet.nodes.size()),
-              std::move(rows), "all are open");
+  return part(fmt::format("{} of {} nodes reporting", fresh, fleet.nodes.size()), std::move(rows),
+              "all are open");
 }
 
 }  // namespace
 
 std::string report_text(const fleet::Fleet& fleet, const ReportView& view) {
   return capacity(fleet) + '\n' + waiting(fleet) + '\n' + near_limit(fleet, view.near) + '\n' +
-         nodes(fleet);
+         without_grant(fleet) + nodes(fleet);
 }
 
 }  // namespace tranche::cli

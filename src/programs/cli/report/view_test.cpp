@@ -9,6 +9,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+constexpr std::uint64_t kMib = 1U << 20U;
+
 fleet::Fleet some() {
   fleet::Fleet fleet{.taken_at = cluster::WallTime(std::chrono::hours(100))};
   fleet.capacity = {{.resource = "nvidia.com/gpu",
@@ -27,9 +29,17 @@ fleet::Fleet some() {
   fleet.nodes = {{.name = "n1", .reporting = fleet::Reporting::kFresh},
                  {.name = "n2", .why = "no answer", .closed = "cordoned"}};
   fleet.nodes[0].usage.containers = {
-      {.ns = "a", .pod = "full", .container = "c", .memory_used = 95, .memory_limit = 100},
-      {.ns = "a", .pod = "roomy", .container = "c", .memory_used = 5, .memory_limit = 100},
-      {.ns = "a", .pod = "unknown", .container = "c", .memory_limit = 100}};
+      {.ns = "a",
+       .pod = "full",
+       .container = "c",
+       .memory_used = 95 * kMib,
+       .memory_limit = 100 * kMib},
+      {.ns = "a",
+       .pod = "roomy",
+       .container = "c",
+       .memory_used = 5 * kMib,
+       .memory_limit = 100 * kMib},
+      {.ns = "a", .pod = "unknown", .container = "c", .memory_limit = 100 * kMib}};
   return fleet;
 }
 
@@ -37,10 +47,22 @@ TEST(ReportView, EachQuestionHasItsPart) {
   const auto text = report_text(some(), {});
   EXPECT_THAT(text, HasSubstr("nvidia.com/gpu  time-slicing  -     4           3          0"));
   EXPECT_THAT(text, HasSubstr("not-enough  2     3h      a/old  2 nvidia.com/gpu  0/1 nodes?[31m"));
-  EXPECT_THAT(text, HasSubstr("a/full  c          n1    0 MiB  0 MiB  95%"));
+  EXPECT_THAT(text, HasSubstr("a/full  c          n1    95 MiB  100 MiB  95%"));
   EXPECT_THAT(text, Not(HasSubstr("roomy")));
-  EXPECT_THAT(text, HasSubstr("1 of 2 nodes report"));
-  EXPECT_THAT(text, HasSubstr("n2    silent   no answer  cordoned"));
+  EXPECT_THAT(text, HasSubstr("1 of 2 nodes reporting"));
+  EXPECT_THAT(text, HasSubstr("n2    silent     no answer  cordoned"));
+}
+
+TEST(ReportView, WhoUsesAGpuWithoutAGrant) {
+  EXPECT_THAT(report_text(some(), {}), Not(HasSubstr("without a grant")));
+  auto fleet = some();
+  auto& stranger = fleet.nodes[0].usage.containers[2];
+  stranger.mechanism = usage::Mechanism::kNone;
+  stranger.pod = "stranger";
+  stranger.gpu = "GPU-1";
+  const auto text = report_text(fleet, {});
+  EXPECT_THAT(text, HasSubstr("Containers that use a GPU without a grant\n"));
+  EXPECT_THAT(text, HasSubstr("a/stranger  c          n1    GPU-1  unknown"));
 }
 
 TEST(ReportView, UnknownIsNotNone) {

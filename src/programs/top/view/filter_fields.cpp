@@ -58,7 +58,7 @@ constexpr auto kFields = std::to_array<Field>({
      [](const Row& row) {
        return row.container == nullptr ? std::string() : row.container->resource;
      }},
-    {"mechanism", FieldType::kText, "exclusive, mig, time-slicing, mps, share",
+    {"mechanism", FieldType::kText, "exclusive, mig, time-slicing, mps, share, none",
      [](const Row& row) {
        return row.container == nullptr ? std::string()
                                        : std::string(to_string(row.container->mechanism));

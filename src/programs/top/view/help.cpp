@@ -41,8 +41,8 @@ Line signs_line(const Signs& signs) {
   };
   part("█", "#", "containers", Style::kContainers);
   part("▓", "h", "host processes", Style::kHost);
-  part("▒", "?", "processes of nobody known", Style::kUnknown);
-  part("░", "u", "of no process", Style::kUnattributed);
+  part("▒", "?", "processes whose owner is unknown", Style::kUnknown);
+  part("░", "u", "unattributed: no process's", Style::kUnattributed);
   part("╌", "r", "the driver's", Style::kReserved);
   return line;
 }

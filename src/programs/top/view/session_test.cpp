@@ -116,6 +116,20 @@ TEST_F(SessionTest, UnknownIsNotIdle) {
   EXPECT_THAT(text, ::testing::ContainsRegex("team-a/notebook-0/main +\\? "));
 }
 
+TEST_F(SessionTest, WhoUsesAGpuThatNobodyGaveItStandsOut) {
+  auto reading = testing::node_reading();
+  auto& stranger = reading.fleet.nodes[0].usage.containers[0];
+  stranger.mechanism = usage::Mechanism::kNone;
+  stranger.pod = "stranger";
+  stranger.resource.clear();
+  stranger.gpus = 0;
+  take(std::move(reading));
+  EXPECT_THAT(frame(200), ::testing::ContainsRegex("team-a/stranger/main .* no grant"));
+  type("/mechanism=none");
+  press(Key::kEnter);
+  EXPECT_THAT(frame(200), AllOf(HasSubstr("stranger"), Not(HasSubstr("train-0"))));
+}
+
 TEST_F(SessionTest, NamesFromOutsideDoNoHarm) {
   auto reading = testing::node_reading();
   auto& usage = reading.fleet.nodes[0].usage;

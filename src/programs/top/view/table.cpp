@@ -90,7 +90,9 @@ Cell waited_cell(const Row& row) {
 
 Cell mechanism_cell(const Row& row) {
   if (!is(row, RowKind::kContainer)) return kBlank;
-  return {std::string(to_string(row.container->mechanism))};
+  const auto mechanism = row.container->mechanism;
+  if (mechanism == usage::Mechanism::kNone) return {"no grant", Style::kWarning};
+  return {std::string(to_string(mechanism))};
 }
 
 Cell tier_cell(const Row& row) {
