@@ -1,49 +1,30 @@
 """`tranche limit` chooses its cluster as kubectl does (file, context, namespace) and prints documents."""
 
-import http.server
 import json
 import subprocess
-import threading
 
 import pytest
 import yaml
+from loopback import LoopbackServer
 from programs import TRANCHE, clean_environment
 from test_schemas import check
 
 
-class Cluster:
-    """An API server that records requests: it has these Nodes and Pods for lists, and no other
-    object."""
+class Cluster(LoopbackServer):
+    """An API server that has these Nodes and Pods for lists, and no other object. `paths`: what it
+    was asked, without queries."""
 
     def __init__(self, nodes: tuple = (), pods: tuple = ()):
-        asked = self.asked = []
+        lists = {"/api/v1/nodes": ("NodeList", nodes), "/api/v1/pods": ("PodList", pods)}
+        self.paths = []
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                asked.append(self.path.split("?")[0])
-                lists = {"/api/v1/nodes": ("NodeList", nodes), "/api/v1/pods": ("PodList", pods)}
-                found = asked[-1] in lists
-                kind, items = lists.get(asked[-1], ("Status", ()))
-                body = {"kind": kind, "apiVersion": "v1", "metadata": {}, "items": items, "message": "no such Pod"}
-                text = json.dumps(body).encode()
-                self.send_response(200 if found else 404)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
+        def answer(path):
+            self.paths.append(path.split("?")[0])
+            kind, items = lists.get(self.paths[-1], ("Status", ()))
+            body = {"kind": kind, "apiVersion": "v1", "metadata": {}, "items": items, "message": "no such Pod"}
+            return (404 if kind == "Status" else 200), json.dumps(body).encode()
 
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever)
-        self.thread.start()
-
-    def end(self):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
+        super().__init__(answer)
 
 
 @pytest.fixture
@@ -51,7 +32,7 @@ def clusters():
     both = {"test": Cluster(), "prod": Cluster()}
     yield both
     for one in both.values():
-        one.end()
+        one.close()
 
 
 def kubeconfig(clusters: dict) -> str:
@@ -76,7 +57,7 @@ def test_contexts(tmp_path, clusters):
     file = tmp_path / ".kube" / "config"
     file.parent.mkdir()
     file.write_text(kubeconfig(clusters))
-    test, prod = clusters["test"].asked, clusters["prod"].asked
+    test, prod = clusters["test"].paths, clusters["prod"].paths
 
     done = limit(tmp_path, "list")
     assert (done.returncode, done.stderr) == (0, "")
@@ -106,7 +87,7 @@ def test_a_context_that_is_not_there(tmp_path, clusters):
     done = limit(tmp_path, "list", "--context", "nowhere")
     assert done.returncode == 2
     assert "there is no kubeconfig that could have it" in done.stderr
-    assert not clusters["test"].asked + clusters["prod"].asked
+    assert not clusters["test"].paths + clusters["prod"].paths
 
 
 def test_without_a_kubeconfig_it_says_where_it_looked(tmp_path):
@@ -131,8 +112,8 @@ def test_kubeconfig_lists_files_as_kubectl_reads_it(tmp_path, clusters):
     for words, asked in (([], "prod"), (["--context", "test"], "test")):
         done = subprocess.run([TRANCHE, "limit", "list", *words], env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert clusters[asked].asked.pop() == "/api/v1/nodes"
-        assert not clusters["prod"].asked + clusters["test"].asked
+        assert clusters[asked].paths.pop() == "/api/v1/nodes"
+        assert not clusters["prod"].paths + clusters["test"].paths
 
 
 SETTING = {
@@ -164,7 +145,7 @@ def one_setting():
     }
     cluster = Cluster((node,), (pod,))
     yield cluster, {"node": "n1", **answer}
-    cluster.end()
+    cluster.close()
 
 
 def test_documents(tmp_path, one_setting):

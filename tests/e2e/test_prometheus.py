@@ -1,17 +1,16 @@
 """A real Prometheus that scrapes a real agent: what dashboards ask for has data, and sums close in it."""
 
-import http.server
 import json
 import os
 import socket
 import sys
-import threading
 import urllib.parse
 import urllib.request
 
 import pytest
 
 from client import LIMITER
+from loopback import LoopbackServer
 from node import GPU
 from programs import ROOT, Process, wait_until
 from test_limits import held, limited, limiting_agent, programs, tenant  # noqa: F401
@@ -67,23 +66,8 @@ class Prometheus:
 def controller():
     """The address of a server that answers every request with the controller's series."""
 
-    class Answer(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(CONTROLLER.read_bytes())
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with LoopbackServer(lambda _: (200, CONTROLLER.read_bytes()), "text/plain; version=0.0.4") as server:
+        yield server.address
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def test_a_saved_fleet_in_words():
     fleet = json.loads(FLEET.read_text())
     for row in fleet["capacity"]:
         assert row["resource"] in done.stdout and row["mechanism"] in done.stdout
-    assert f"of {len(fleet['nodes'])} nodes report" in done.stdout
+    assert f"of {len(fleet['nodes'])} nodes reporting" in done.stdout
 
 
 def test_json_is_read_again():

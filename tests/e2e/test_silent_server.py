@@ -1,10 +1,10 @@
 """At a start an API server that has not answered yet is no news; one that fails is."""
 
-import http.server
 import subprocess
 import threading
 
 import pytest
+from loopback import LoopbackServer
 from node import Volume
 from programs import TRANCHE, clean_environment, wait_until
 
@@ -17,39 +17,26 @@ class SilentServer:
     def __init__(self):
         self.asked = threading.Event()
         self.answer = threading.Event()
-        asked, answer = self.asked, self.answer
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                asked.set()
-                answer.wait()
-                self.send_error(503, "not today")
+        def fail(_):
+            self.asked.set()
+            self.answer.wait()
+            return 503, b"not today"
 
-            do_PATCH = do_POST = do_PUT = do_GET
-
-            def log_message(self, *_):
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
+        self._server = LoopbackServer(fail, "text/plain")
 
     def kubeconfig(self, folder) -> str:
         file = folder / "kubeconfig"
-        server = f"http://127.0.0.1:{self._server.server_port}"
         file.write_text(
             "current-context: c\n"
             "contexts: [{name: c, context: {cluster: c}}]\n"
-            f"clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n"
+            f"clusters: [{{name: c, cluster: {{server: '{self._server.url}'}}}}]\n"
         )
         return str(file)
 
     def close(self):
         self.answer.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
 
 @pytest.fixture

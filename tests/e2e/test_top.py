@@ -1,17 +1,16 @@
 """`tranche top` on a pseudo terminal and in a pipe: of an agent, of the driver, of a controller, of a
 recording; what it says is what usage/v1 and fleet/v1 say."""
 
-import http.server
 import json
 import re
 import shutil
 import signal
 import subprocess
-import threading
 import urllib.error
 
 import pytest
 
+from loopback import LoopbackServer
 from node import GPU, sharing
 from programs import DEADLINE, TRANCHE, TRANCHE_SIM, clean_environment, wait_until
 from terminal import Terminal
@@ -216,27 +215,8 @@ def fleet() -> dict:
 @pytest.fixture
 def controller():
     """Answers /v1/fleet, also behind the path of a service proxy; keeps the requests."""
-    asked = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append((self.path, dict(self.headers)))
-            body = json.dumps(fleet()).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    server.asked = asked
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    yield server
-    server.shutdown()
-    server.server_close()
+    with LoopbackServer(lambda _: (200, json.dumps(fleet()).encode())) as server:
+        yield server
 
 
 def test_of_the_cluster(controller, terminal, tmp_path):
