@@ -127,7 +127,7 @@ test("each mechanism has a letter and a pattern beside its colour", async () => 
   await page.goto(sites.small.base);
   await page.waitForSelector(".gpu");
   const letters = await page.$$eval(".legend .mechanism b", (all) => all.map((one) => one.textContent));
-  assert.equal(new Set(letters).size, 5);
+  assert.equal(new Set(letters).size, 6);
   const patterns = await page.$$eval("pattern", (all) =>
     all.map((one) => one.innerHTML.replace(/base [\w-]+/, "")),
   );
