@@ -96,7 +96,7 @@ UNKNOWN = [
     (["agnt"], "tranche: unknown command \"agnt\"; did you mean \"agent\"?"),
     (["limt"], "tranche: unknown command \"limt\"; did you mean \"limit\"?"),
     (["explain", "pod", "p"], "\"explain\" is planned, and not in this release; meanwhile kubectl -n NAMESPACE describe pod POD"),
-    (["free"], "meanwhile kubectl get gpunodes shows"),
+    (["free"], "meanwhile tranche report shows"),
     (["cost"], "meanwhile kubectl get gpunodes -o json"),
     (["help", "agnt"], "tranche help: unknown command \"agnt\"; did you mean \"agent\"?"),
     (["help", "limit", "sett"], "tranche help limit: unknown command \"sett\"; did you mean \"set\"?"),
