@@ -1,23 +1,16 @@
 """A real Prometheus that scrapes a real agent: what dashboards ask for has data, and sums close in it."""
 
-import json
 import os
-import socket
-import sys
-import urllib.parse
-import urllib.request
 
 import pytest
 
 from client import LIMITER
 from loopback import LoopbackServer
 from node import GPU
-from programs import ROOT, Process, wait_until
+from programs import ROOT, wait_until
+from prometheus_server import Prometheus, dashboard_queries, find_program
 from test_limits import held, limited, limiting_agent, programs, tenant  # noqa: F401
 from test_metrics import ANY_PORT, occupy, served
-
-sys.path.insert(0, str(ROOT / "tests/chart"))
-from prometheus_programs import find_program  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(find_program("prometheus") is None, reason="no prometheus: tools/setup.sh test gets it"),
@@ -26,40 +19,7 @@ pytestmark = [
 
 # What no agent here serves: the controller's series.
 CONTROLLER = ROOT / "tests/data/boards/controller.prom"
-DASHBOARD = ROOT / "deploy/helm/tranche/files/dashboard.json"
 BOARDS = sorted((ROOT / "tests/data/boards").glob("*.promql"))
-
-
-class Prometheus:
-    """It scrapes targets each second, and keeps their labels; or does as a configuration says."""
-
-    def __init__(self, folder, *targets: str, config: dict | None = None):
-        folder.mkdir()
-        scrape = {"job_name": "tranche", "honor_labels": True, "scrape_interval": "1s", "scrape_timeout": "1s"}
-        scrape["static_configs"] = [{"targets": list(targets)}]
-        file = folder / "prometheus.yml"
-        file.write_text(json.dumps(config or {"scrape_configs": [scrape]}))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        program = find_program("prometheus")
-        words = [f"--config.file={file}", f"--storage.tsdb.path={folder / 'data'}"]
-        words += [f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn"]
-        self.process = Process(["prometheus", *words], folder / "log", dict(os.environ), executable=program)
-
-    def ask(self, query: str) -> list[dict]:
-        """The series of an instant query: labels and value."""
-        url = f"http://127.0.0.1:{self.port}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            found = json.load(answer)
-        assert found["status"] == "success", found
-        return [{**one["metric"], "value": float(one["value"][1])} for one in found["data"]["result"]]
-
-    def answers(self, query: str) -> bool:
-        try:
-            return bool(self.ask(query))
-        except OSError:  # it starts
-            return False
 
 
 @pytest.fixture
@@ -99,21 +59,15 @@ def has_seen_an_xid(scraped) -> bool:
     return scraped.answers("DCGM_FI_DEV_XID_ERRORS")
 
 
-def dashboard_queries() -> list[str]:
-    """Those of the chart's dashboard, as Grafana sends them for all nodes and Pods."""
-    panels = json.loads(DASHBOARD.read_text())["panels"]
-    found = [target["expr"] for panel in panels for target in panel.get("targets", [])]
-    assert len(found) > 25
-    return [query.replace("$node", ".+").replace("$namespace", ".*").replace("$pod", ".*") for query in found]
-
-
 @pytest.mark.parametrize("programs", ["h200"], indirect=True)
 def test_every_query_of_a_board_has_data(scraped):
     """Also those of the dashboard, of docs/metrics.md, and NVIDIA's figures as the platform asks for them."""
     wait_until(lambda: has_seen_an_xid(scraped), "an XID", deadline=60)
     asked = ["DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED"]
     asked += [query for board in BOARDS for query in queries(board)]
-    asked += dashboard_queries()
+    panels = [query for queries in dashboard_queries().values() for query in queries]
+    assert len(panels) > 25
+    asked += panels
     for query in asked:
         wait_until(lambda query=query: scraped.answers(query), f"data for {query}", deadline=60)
     # The same number in Prometheus, by three ways.

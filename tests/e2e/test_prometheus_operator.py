@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from programs import ROOT, Process, wait_until
+from prometheus_server import Prometheus
 from test_metrics import metrics_agent
-from test_prometheus import Prometheus
 
 sys.path.append(str(ROOT / "tests" / "chart"))
 from api_server import free_port, running_server  # noqa: E402

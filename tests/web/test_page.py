@@ -5,28 +5,14 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import fleets
 import pytest
+from browser import ROOT, environment, modules
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 BUILD = ROOT / os.environ.get("TRANCHE_BUILD", "build")
-
-
-def modules(folder):
-    run = subprocess.run([ROOT / "tools" / "node_modules.sh", folder], cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout.strip()
-
-
-def chromium():
-    names = ("chromium-headless-shell", "chromium", "google-chrome")
-    found = [path for name in names if (path := shutil.which(name))]
-    assert found, "no Chromium: tools/setup.sh test installs it"
-    return found[0]
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +30,9 @@ def files(tmp_path_factory):
 
 @pytest.mark.parametrize("name", sorted(path.name for path in HERE.glob("*.test.mjs")))
 def test_page(name, files):
-    environment = {
-        **os.environ, "NODE_MODULES": modules("tests/web"), "WEB_MODULES": modules("web"),
-        "CHROMIUM": chromium(), "FILES": str(files),
-    }
     run = subprocess.run(
         ["node", "--test", "--test-reporter=spec", HERE / name],
-        env=environment, capture_output=True, text=True, timeout=600,
+        env=environment(WEB_MODULES=modules("web"), FILES=files), capture_output=True, text=True, timeout=600,
     )
     print(run.stdout)  # its figures
     assert run.returncode == 0, run.stdout + run.stderr
