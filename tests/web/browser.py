@@ -15,13 +15,13 @@ def modules(folder: str) -> str:
     return run.stdout.strip()
 
 
-def chromium() -> str:
+def find_chromium() -> str | None:
     names = ("chromium-headless-shell", "chromium", "google-chrome")
-    found = [path for name in names if (path := shutil.which(name))]
-    assert found, "no Chromium: tools/setup.sh test installs it"
-    return found[0]
+    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 def environment(**more: object) -> dict:
-    packages = {"NODE_MODULES": modules("tests/web"), "CHROMIUM": chromium()}
+    chromium = find_chromium()
+    assert chromium, "no Chromium: tools/setup.sh test installs it"
+    packages = {"NODE_MODULES": modules("tests/web"), "CHROMIUM": chromium}
     return {**os.environ, **packages, **{name: str(value) for name, value in more.items()}}
