@@ -118,17 +118,20 @@ def causes(fleet_: dict) -> dict:
 
 
 @contextlib.contextmanager
-def forwarded(lab):
-    """The address of the controller's Service on this machine, by kubectl port-forward."""
-    kubectl = [str(lab.program("kubectl")), "--kubeconfig", str(lab.kubeconfig), "-n", "kube-system", "port-forward"]
-    with subprocess.Popen(
-        [*kubectl, "svc/tranche-controller-web", ":9401"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
+def reached(lab, way: str):
+    """The page's address on this machine, by kubectl port-forward or by kubectl proxy."""
+    words = {
+        "port-forward": ("-n", "kube-system", "port-forward", "svc/tranche-controller-web", ":9401"),
+        "proxy": ("proxy", "--port=0"),
+    }
+    path = {"port-forward": "/", "proxy": f"{PROXY}/"}
+    kubectl = [str(lab.program("kubectl")), "--kubeconfig", str(lab.kubeconfig), *words[way]]
+    with subprocess.Popen(kubectl, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             line = process.stdout.readline()
-            found = re.match(r"Forwarding from (127\.0\.0\.1:\d+)", line)
+            found = re.search(r"127\.0\.0\.1:\d+", line)
             assert found, line
-            yield f"http://{found[1]}/"
+            yield f"http://{found[0]}{path[way]}"
         finally:
             process.terminate()
 

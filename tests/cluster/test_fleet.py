@@ -18,11 +18,11 @@ from cluster_web import (
     causes,
     certificate,
     fleet,
-    forwarded,
     kinds,
     kubeconfig,
     metrics,
     objects,
+    reached,
     report,
     value,
 )
@@ -251,11 +251,12 @@ def test_why_pods_wait(asked):
 
 
 @pytest.mark.skipif(find_chromium() is None, reason="no Chromium: tools/setup.sh test installs it")
-def test_the_page(lab, users, viewer, tmp_path):
-    """In a browser, as its documentation says: by kubectl port-forward, with a token."""
+@pytest.mark.parametrize("way", ["port-forward", "proxy"])
+def test_the_page(lab, users, viewer, tmp_path, way):
+    """In a browser, with a token."""
     token = yaml.safe_load(viewer.read_text())["users"][0]["user"]["token"]
     wait_fresh(lab, viewer)
-    with forwarded(lab) as base:
+    with reached(lab, way) as base:
         done = subprocess.run(
             ["node", ROOT / "tests/cluster/page.mjs", base, tmp_path],
             env=environment(TOKEN=token), capture_output=True, text=True, timeout=300,
@@ -296,12 +297,13 @@ def test_agents_with_a_certificate_and_a_token(lab, release, viewer, tmp_path):
 
     token = ("-H", "Authorization: Bearer gpu-secret")
     assert [asks("https"), asks("https", *token), asks("http", *token)] == ["401", "200", "000"]
-    # By a name that the certificate does not have, the controller believes nobody, and says so.
-    release.upgrade("web.agentServerName=other.example")
+    # By a name that the certificate does not have the controller believes nobody, and says so. It serves TLS itself.
+    release.upgrade("web.agentServerName=other.example", "web.tls.secretName=agents-tls")
+    over_tls = SERVICE.replace("/", "/https:")
     lab.wait(
         lambda: all(
             node["reporting"] == "silent" and "certificate" in node["why"]
-            for node in fleet(viewer, "--service", SERVICE)["nodes"]
+            for node in fleet(viewer, "--service", over_tls)["nodes"]
         ),
-        lambda: f"nodes: {fleet(viewer, '--service', SERVICE)['nodes']}",
+        lambda: f"nodes: {fleet(viewer, '--service', over_tls)['nodes']}",
     )
