@@ -98,6 +98,27 @@ def memory(page: Page) -> dict:
     return {(dict(key)["pod"], dict(key)["container"]): value / MIB for key, value in used.items()}
 
 
+def seconds(page: Page) -> dict:
+    return page.by("tranche_container_compute_seconds_total", "pod")
+
+
+def busy(percent: int) -> tuple:
+    """A program that wants so much of the GPU's time."""
+    return ("tranche-load", "compute", "--duration", "1h", "--duty", str(percent))
+
+
+def kernel_time(scraped: Scraped, name: str) -> float:
+    """Seconds that were counted for each kernel of a Pod; the simulated GPU's kernels take as long as they say, however
+    loaded this machine is."""
+    page = scraped.when(lambda p: seconds(p)[name] > 3, "it works")
+    return seconds(page)[name] / page.by("tranche_container_launches_total", "pod")[name]
+
+
+# How far: 3 points of a share of 20 %.
+KERNEL = 0.15
+ACCOUNT = {"limits": {"enforcement": "account"}}
+
+
 @pytest.fixture
 def lab(labs):
     return labs.get(["t4", "l20", "a100-40gb-mig=mig"])
@@ -174,37 +195,36 @@ def test_mig_instances_also_time_sliced(lab):
         "version": "v1",
         "flags": {"migStrategy": "mixed"},
         "sharing": {"timeSlicing": {"resources": [{"name": small, "replicas": 2}]}},
+        "tranche": ACCOUNT,
     }
     pods = (
         holding("whole", "1000Mi", node="mig", resource=large),
         holding("half", "700Mi", node="mig", resource=small),
+        pod("busy", *busy(20), image="lab-glibc:1", gpus=1, resource=small, node="mig"),
     )
-    values = ("config.name=metered", "mig.monitor=true", *METRICS)
+    values = ("config.name=metered", "mig.monitor=true", "limits.enabled=true", *METRICS)
     with Applied(lab, config_map(config)), Release(lab, *values) as release:
         wait_offer(lab, "mig", 1, large)
         with Applied(lab, *pods):
-            for name in ("whole", "half"):
+            for name in ("whole", "half", "busy"):
                 lab.wait_pod(name)
-            page = Scraped(lab, release, "mig").when(
-                lambda p: memory(p) == {("whole", "c0"): 1000, ("half", "c0"): 700}, "both Pods' memory"
-            )
-            assert page.by("tranche_container_memory_used_bytes", "mechanism").keys() == {"mig", "time-slicing"}
-            profiles = page.by("tranche_container_memory_used_bytes", "mig_profile")
-            assert profiles == {"2g.10gb": 1000 * MIB, "1g.5gb": 700 * MIB}
+            wanted = {("whole", "c0"): 1000, ("half", "c0"): 700, ("busy", "main"): CONTEXT_MIB}
+            scraped = Scraped(lab, release, "mig")
+            page = scraped.when(lambda p: memory(p) == wanted, "each Pod's memory")
+            used = [dict(labels) for labels in page.all("tranche_container_memory_used_bytes")]
+            profiles = {one["pod"]: (one["mechanism"], one["mig_profile"]) for one in used}
+            small_ones = dict.fromkeys(("half", "busy"), ("time-slicing", "1g.5gb"))
+            assert profiles == {"whole": ("mig", "2g.10gb"), **small_ones}
             share = page.by("container_gpu_allocation", "pod")
             assert share["whole"] == pytest.approx(2 / 7) and share["half"] == pytest.approx(1 / 14)
-
-
-def seconds(page: Page) -> dict:
-    return page.by("tranche_container_compute_seconds_total", "pod")
+            assert kernel_time(scraped, "busy") == pytest.approx(0.001, rel=KERNEL)
 
 
 def test_compute_is_counted_where_it_is_not_limited(lab):
     """Enforcement account: shares of the GPU's time over half a minute, beside what was asked for."""
     duties = {"a": 10, "b": 20, "c": 30}
-    config = shared(4, tranche={"limits": {"enforcement": "account"}})
-    load = ("tranche-load", "compute", "--duration", "1h", "--duty")
-    pods = [pod(name, *load, str(duty), image="lab-glibc:1", gpus=1, node="l20") for name, duty in duties.items()]
+    config = shared(4, tranche=ACCOUNT)
+    pods = [pod(name, *busy(duty), image="lab-glibc:1", gpus=1, node="l20") for name, duty in duties.items()]
     values = ("config.name=metered", "limits.enabled=true", *METRICS)
     with Applied(lab, config_map(config)), Release(lab, *values) as release, Applied(lab, *pods):
         for name in duties:
@@ -224,20 +244,27 @@ def test_compute_is_counted_where_it_is_not_limited(lab):
 def test_clients_of_mps(mps_lab):
     lab = mps_lab
     sharing = {"renameByDefault": True, "resources": [{"name": GPU, "replicas": 4}]}
-    config = config_map({"version": "v1", "sharing": {"mps": sharing}})
+    config = config_map({"version": "v1", "sharing": {"mps": sharing}, "tranche": ACCOUNT})
     pods = [
         holding(name, size, node="l20", resource="nvidia.com/gpu.shared", kind="mps")
         for name, size in (("one", "1000Mi"), ("two", "2000Mi"))
     ]
-    values = ("config.name=metered", "mps.enabled=true", "gfd.enabled=true", "gfd.labelOutput=node", *METRICS)
+    pods.append(pod("busy", *busy(20), image="lab-glibc:1", gpus=1, resource="nvidia.com/gpu.shared"))
+    parts = ("mps.enabled=true", "limits.enabled=true", "gfd.enabled=true", "gfd.labelOutput=node")
+    values = ("config.name=metered", *parts, *METRICS)
     with Applied(lab, config), Release(lab, *values) as release:
         wait_offer(lab, "l20", 4, "nvidia.com/gpu.shared")
         with Applied(lab, *pods):
-            for name in ("one", "two"):
+            for name in ("one", "two", "busy"):
                 lab.wait_pod(name)
-            wanted = {("one", "c0"): 1000, ("two", "c0"): 2000}
-            page = Scraped(lab, release, "l20").when(lambda p: memory(p) == wanted, "both clients' memory")
-            assert page.labels("tranche_container_memory_used_bytes")["mechanism"] == "mps"
+            wanted = {("one", "c0"): 1000, ("two", "c0"): 2000, ("busy", "main"): CONTEXT_MIB}
+            scraped = Scraped(lab, release, "l20")
+            page = scraped.when(lambda p: memory(p) == wanted, "each client's memory")
+            used = [dict(labels) for labels in page.all("tranche_container_memory_used_bytes")]
+            assert {one["mechanism"] for one in used} == {"mps"}
+            # On a quarter of the multiprocessors a kernel takes four times as long.
+            assert kernel_time(scraped, "busy") == pytest.approx(0.004, rel=KERNEL)
+            assert "tranche_container_compute_promised_ratio" not in page
             use = page.by("tranche_gpu_memory_bytes", "use")
             assert use["unknown"] == 0 and sum(use.values()) == page["DCGM_FI_DEV_FB_CAPACITY_BYTES"]
 
@@ -246,17 +273,20 @@ def test_shares_of_claims(claims_lab):
     lab = claims_lab
     half = template("half", share("22722Mi", 50))
     hold = ("tranche-load", "hold", "--duration", "1h", "--memory")
-    pods = (claiming("one", "half", *hold, "1000Mi"), claiming("two", "half", *hold, "2000Mi"))
+    both = f"{' '.join((*hold, '2000Mi'))} & exec {' '.join(busy(20))}"
+    pods = (claiming("one", "half", *hold, "1000Mi"), claiming("two", "half", "bash", "-c", both))
     values = (*CLAIMS, *METRICS, "limits.enabled=true")
     with Applied(lab, half), Release(lab, *values) as release, InMode(lab, "l20"):
         wait_devices(lab, "l20", "gpu-0")
         with Applied(lab, *pods):
             for name in ("one", "two"):
                 lab.wait_pod(name)
-            wanted = {("one", "main"): 1000 + CONTEXT_MIB, ("two", "main"): 2000 + CONTEXT_MIB}
-            page = Scraped(lab, release, "l20").when(lambda p: memory(p) == wanted, "both claims' memory")
+            wanted = {("one", "main"): 1000 + CONTEXT_MIB, ("two", "main"): 2000 + 2 * CONTEXT_MIB}
+            scraped = Scraped(lab, release, "l20")
+            page = scraped.when(lambda p: memory(p) == wanted, "both claims' memory")
             labels = page.labels("tranche_container_memory_used_bytes")
             assert labels["mechanism"] == "share" and labels["resource"]
             assert set(page.by("tranche_container_memory_limit_bytes", "pod").values()) == {22722 * MIB}
             assert set(page.by("tranche_container_compute_promised_ratio", "pod").values()) == {0.5}
             assert page.by("container_gpu_allocation", "pod") == {"one": pytest.approx(0.5), "two": pytest.approx(0.5)}
+            assert kernel_time(scraped, "two") == pytest.approx(0.001, rel=KERNEL)
