@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/json.h"
@@ -16,6 +17,10 @@ constexpr std::chrono::seconds kLongestReview{5};
 // For all namespaces of one request.
 constexpr std::chrono::seconds kLongestSight{5};
 
+constexpr const char* kPath = "nonResourceAttributes";
+constexpr const char* kFleetPath = R"({"verb":"get","path":"/v1/fleet"})";
+constexpr const char* kResource = "resourceAttributes";
+
 cluster::Call call_of(const std::stop_token& stop) {
   return {.deadline = kLongestReview, .stop = stop};
 }
@@ -27,13 +32,12 @@ std::string token_review(const std::string& token) {
   return review.text();
 }
 
-// `attributes`: a member of the spec, as JSON.
-std::string access_review(const Reader& reader, const std::string& attributes) {
+// `attributes`: the member `kind` of the spec, as JSON.
+std::string access_review(const Reader& reader, const char* kind, const std::string& attributes) {
   json::Value spec = {{"user", reader.user}, {"groups", reader.groups}};
   if (!reader.uid.empty()) spec["uid"] = reader.uid;
   if (!reader.extra.empty()) spec["extra"] = json::Value::raw(reader.extra);
-  const bool path = attributes.find("\"path\"") != std::string::npos;
-  spec[path ? "nonResourceAttributes" : "resourceAttributes"] = json::Value::raw(attributes);
+  spec[kind] = json::Value::raw(attributes);
   json::Value review = {{"apiVersion", cluster::kSubjectAccessReview.api_version()},
                         {"kind", cluster::kSubjectAccessReview.kind}};
   review["spec"] = std::move(spec);
@@ -91,7 +95,9 @@ Error not_answered(Error error) {
 bool Access::knows(const std::string& token) const {
   const std::scoped_lock lock(mutex_);
   const auto found = known_.find(token);
-  return found != known_.end() && clock_.now() - found->second.at < kKept;
+  if (found == known_.end()) return false;
+  const auto& [at, reader, lists] = found->second;
+  return clock_.now() - at < (reader ? kRecognized : kKept);
 }
 
 Result<Reader> Access::reader(const std::string& token, const std::stop_token& stop) {
@@ -113,7 +119,7 @@ Result<Reader> Access::ask(const std::string& token, const std::stop_token& stop
   const auto answer = objects_.review(cluster::kTokenReview, token_review(token), call_of(stop));
   if (!answer) return std::unexpected(not_answered(answer.error()));
   ASSIGN_OR_RETURN(auto reader, reader_in(*answer));
-  ASSIGN_OR_RETURN(const bool comes_in, may(reader, R"({"verb":"get","path":"/v1/fleet"})", stop));
+  ASSIGN_OR_RETURN(const bool comes_in, may(reader, kPath, kFleetPath, stop));
   if (!comes_in) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("{} may not get the path /v1/fleet", reader.user),
@@ -122,10 +128,10 @@ Result<Reader> Access::ask(const std::string& token, const std::stop_token& stop
   return reader;
 }
 
-Result<bool> Access::may(const Reader& reader, const std::string& attributes,
+Result<bool> Access::may(const Reader& reader, const char* kind, const std::string& attributes,
                          const std::stop_token& stop) {
   const auto answer = objects_.review(cluster::kSubjectAccessReview,
-                                      access_review(reader, attributes), call_of(stop));
+                                      access_review(reader, kind, attributes), call_of(stop));
   if (!answer) return std::unexpected(not_answered(answer.error()));
   const auto status = status_of(*answer);
   if (!status) return std::unexpected(not_answered(status.error()));
@@ -142,7 +148,7 @@ Result<bool> Access::may_list(const std::string& token, const Reader& reader, co
       if (kept != found->second.lists.end()) return kept->second;
     }
   }
-  ASSIGN_OR_RETURN(const bool allowed, may(reader, list_pods(ns), stop));
+  ASSIGN_OR_RETURN(const bool allowed, may(reader, kResource, list_pods(ns), stop));
   const std::scoped_lock lock(mutex_);
   const auto found = known_.find(token);
   if (found != known_.end() && found->second.lists.size() <= kMostNamespaces) {
@@ -167,12 +173,30 @@ Access::Sight Access::sight(const std::string& token, const Reader& reader,
 void Access::remember(const std::string& token, Result<Reader> reader) {
   const std::scoped_lock lock(mutex_);
   const auto now = clock_.now();
-  std::erase_if(known_, [&](const auto& entry) { return now - entry.second.at >= kKept; });
-  if (known_.size() >= kMostReaders) {
-    known_.erase(
-        std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second.at; }));
+  std::erase_if(known_, [&](const auto& entry) {
+    const auto& [at, known, lists] = entry.second;
+    return entry.first == token || now - at >= (known ? kRecognized : kKept);
+  });
+  if (known_.size() >= kMostReaders && !make_room(reader.has_value())) return;
+  known_.emplace(token, Known{.at = now, .reader = std::move(reader)});
+}
+
+// The oldest of those who were refused goes first. Only a reader takes the place of a reader, so
+// that nobody who makes up tokens pushes them out.
+bool Access::make_room(bool for_reader) {
+  auto oldest = known_.end();
+  for (auto one = known_.begin(); one != known_.end(); ++one) {
+    const bool is_reader = one->second.reader.has_value();
+    if (is_reader && !for_reader) continue;
+    const auto order = std::tuple(is_reader, one->second.at);
+    if (oldest == known_.end() ||
+        order < std::tuple(oldest->second.reader.has_value(), oldest->second.at)) {
+      oldest = one;
+    }
   }
-  known_.insert_or_assign(token, Known{.at = now, .reader = std::move(reader)});
+  if (oldest == known_.end()) return false;
+  known_.erase(oldest);
+  return true;
 }
 
 }  // namespace tranche::controller

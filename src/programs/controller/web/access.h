@@ -2,7 +2,7 @@
 // Who reads the fleet, and what they may see, as the API server says: a TokenReview tells whose
 // token it is, a SubjectAccessReview whether they may read the fleet at all (`get` of the path
 // /v1/fleet) and whose Pods they may list. Answers are kept for a minute, in memory, of at most
-// kMostReaders.
+// kMostReaders. Those who were let in go last when there are more.
 //
 // Thread-safe. A call waits for the API server; no lock is held meanwhile.
 
@@ -40,7 +40,8 @@ class Access {
   // read the fleet; the text says what would let them. kUnavailable: the API server does not
   // answer, or does not let the controller ask.
   Result<Reader> reader(const std::string& token, const std::stop_token& stop);
-  // Whether reader() has the answer already.
+  // Whether reader() has the answer already, or let its owner in within kRecognized: whoever makes
+  // up tokens is held up, and those who read all day are not.
   bool knows(const std::string& token) const;
 
   struct Sight {
@@ -54,6 +55,7 @@ class Access {
               const std::set<std::string>& namespaces, const std::stop_token& stop);
 
   static constexpr std::chrono::seconds kKept{60};
+  static constexpr std::chrono::seconds kRecognized{600};
   static constexpr std::size_t kMostReaders = 256;
   static constexpr std::size_t kMostNamespaces = 500;  // asked about, of one reader
   static constexpr std::size_t kLongestToken = 12'000;
@@ -66,11 +68,12 @@ class Access {
   };
 
   Result<Reader> ask(const std::string& token, const std::stop_token& stop);
-  Result<bool> may(const Reader& reader, const std::string& attributes,
+  Result<bool> may(const Reader& reader, const char* kind, const std::string& attributes,
                    const std::stop_token& stop);
   Result<bool> may_list(const std::string& token, const Reader& reader, const std::string& ns,
                         const std::stop_token& stop);
   void remember(const std::string& token, Result<Reader> reader);
+  bool make_room(bool for_reader);
 
   cluster::Objects& objects_;
   const Clock& clock_;

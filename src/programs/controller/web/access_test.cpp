@@ -65,7 +65,7 @@ TEST_F(AccessTest, WhoItIsIsAskedOnceAMinute) {
   }
   EXPECT_EQ(objects_.count_calls("review tokenreviews"), 1);
   clock_.advance(Access::kKept);
-  EXPECT_FALSE(access_.knows("T"));
+  EXPECT_TRUE(access_.knows("T")) << "a reader is recognized, and asked for again";
   ASSERT_TRUE(access_.reader("T", {}));
   EXPECT_EQ(objects_.count_calls("review tokenreviews"), 2);
 }
@@ -112,6 +112,36 @@ TEST_F(AccessTest, AnErrorHidesNames) {
   EXPECT_EQ(access_.sight("T", reader, {"a"}, {}), Access::Sight());
   objects_.recover();
   EXPECT_EQ(access_.sight("T", reader, {"a"}, {}), (Access::Sight{.some = {"a"}}));
+}
+
+TEST_F(AccessTest, ANamespaceMayHaveAnyName) {
+  lists_ = {"path", "verb"};
+  const auto reader = *access_.reader("T", {});
+  EXPECT_EQ(access_.sight("T", reader, {"a", "path", "verb"}, {}),
+            (Access::Sight{.some = {"path", "verb"}}));
+}
+
+TEST_F(AccessTest, WhoIsNoLongerLetInIsForgotten) {
+  ASSERT_TRUE(access_.reader("T", {}));
+  comes_in_ = false;
+  clock_.advance(Access::kKept);
+  EXPECT_EQ(code_of("T"), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of("T"), Code::kFailedPrecondition);
+  comes_in_ = true;
+  clock_.advance(Access::kKept);
+  ASSERT_TRUE(access_.reader("T", {}));
+  clock_.advance(Access::kRecognized);
+  EXPECT_FALSE(access_.knows("T"));
+}
+
+TEST_F(AccessTest, MadeUpTokensPushOutNoReader) {
+  ASSERT_TRUE(access_.reader("T", {}));
+  for (std::size_t i = 0; i < 2 * Access::kMostReaders; ++i) {
+    clock_.advance(std::chrono::milliseconds(1));
+    static_cast<void>(access_.reader("t" + std::to_string(i), {}));
+  }
+  ASSERT_TRUE(access_.reader("T", {}));
+  EXPECT_EQ(objects_.count_calls("review subjectaccessreviews"), 1);
 }
 
 TEST_F(AccessTest, WhatIsRememberedIsBounded) {

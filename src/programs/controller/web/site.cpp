@@ -106,11 +106,14 @@ http::Response Site::fleet(const http::Request& request, const std::stop_token& 
   const auto token = token_in(request);
   if (token.empty()) return unknown_token("a bearer token of the cluster is needed");
   const auto now = clock_.now();
+  const bool is_known = access_.knows(token);
   const bool allowed =
-      access_.knows(token) ? readers_.allows(token, now) : strangers_.allows(request.peer, now);
+      is_known ? readers_.allows(token, now) : strangers_.allows(request.peer, now);
   if (!allowed) return later(429, "too many requests; ask every few seconds");
-  const Counted counted(under_way_);
-  if (counted.number() > kMostAtOnce) return later(503, "busy; try again in a moment");
+  const Counted counted(is_known ? readers_under_way_ : strangers_under_way_);
+  if (counted.number() > (is_known ? kMostReadersAtOnce : kMostStrangersAtOnce)) {
+    return later(503, "busy; try again in a moment");
+  }
   return fleet_of(request, token, stop);
 }
 
@@ -172,14 +175,25 @@ std::shared_ptr<const Site::Text> Site::text_of(const std::shared_ptr<const flee
 
 http::Response Site::metrics(const http::Request& request) {
   if (!gate_.admits(request)) return unknown_token("the bearer token of metrics is needed");
-  const auto figures = ports_.figures();
-  if (!figures) return later(503, figures.error().message());
   const auto format = tranche::metrics::negotiate(request.accept);
-  http::Response response{.content_type = std::string(tranche::metrics::content_type(format))};
-  response.body = *figures ? fleet_page(**figures, {.now = clock_.wall_now(), .format = format})
-                           : following_page(format);
+  const auto page = page_now(format);
+  if (!page) return later(503, page.error().message());
+  http::Response response{.body = *page,
+                          .content_type = std::string(tranche::metrics::content_type(format))};
   http::compress(request, response);
   return response;
+}
+
+// Made by one at a time, so that those who ask without end cost no more than one who does not.
+Result<std::string> Site::page_now(tranche::metrics::Format format) {
+  const std::scoped_lock lock(pages_mutex_);
+  auto& page = pages_[format];
+  if (!page.text.empty() && clock_.now() - page.at < kPageKept) return page.text;
+  ASSIGN_OR_RETURN(const auto figures, ports_.figures());
+  page.text = figures ? fleet_page(*figures, {.now = clock_.wall_now(), .format = format})
+                      : following_page(format);
+  page.at = clock_.now();
+  return page.text;
 }
 
 // ---- the page

@@ -31,6 +31,7 @@
 #include "fleet/fleet.h"
 #include "http/server.h"
 #include "http/token_gate.h"
+#include "metrics/format.h"
 
 namespace tranche::controller {
 
@@ -60,9 +61,12 @@ class Site {
   // How often one token may ask, and one address with tokens that are not known yet.
   static constexpr double kPerSecond = 2;
   static constexpr double kBurst = 20;
-  // Of /v1/fleet at once, so that others are answered while the API server hangs.
-  static constexpr int kMostAtOnce = 4;
+  // Of /v1/fleet at once, so that others are answered while the API server hangs. Those whose
+  // tokens are not known take no reader's place.
+  static constexpr int kMostReadersAtOnce = 4;
+  static constexpr int kMostStrangersAtOnce = 2;
   static constexpr std::chrono::seconds kFleetKept{1};
+  static constexpr std::chrono::seconds kPageKept{1};  // /metrics
   static constexpr std::size_t kMostTexts = 8;  // of one fleet, for readers who see different names
 
  private:
@@ -76,11 +80,17 @@ class Site {
     std::map<std::string, std::shared_ptr<const Text>> texts{};  // by what is seen
   };
 
+  struct Page {
+    std::chrono::steady_clock::time_point at;
+    std::string text;  // empty: not made yet
+  };
+
   http::Response route(const http::Request& request, const std::stop_token& stop);
   http::Response fleet(const http::Request& request, const std::stop_token& stop);
   http::Response fleet_of(const http::Request& request, const std::string& token,
                           const std::stop_token& stop);
   http::Response metrics(const http::Request& request);
+  Result<std::string> page_now(tranche::metrics::Format format);
   http::Response part(const http::Request& request) const;
   Result<std::shared_ptr<const fleet::Fleet>> fleet_now();
   std::shared_ptr<const Text> text_of(const std::shared_ptr<const fleet::Fleet>& fleet,
@@ -93,9 +103,12 @@ class Site {
   http::TokenGate gate_;
   RateLimit readers_{kPerSecond, kBurst};
   RateLimit strangers_{kPerSecond, kBurst};
-  std::atomic<int> under_way_ = 0;
+  std::atomic<int> readers_under_way_ = 0;
+  std::atomic<int> strangers_under_way_ = 0;
   std::mutex mutex_;
   Made made_;  // guarded by mutex_
+  std::mutex pages_mutex_;
+  std::map<tranche::metrics::Format, Page> pages_;  // guarded by pages_mutex_
 };
 
 }  // namespace tranche::controller

@@ -44,7 +44,8 @@ class SiteTest : public testing::Test {
     objects_.answer_reviews([this](const cluster::Kind& kind, std::string_view text) {
       const auto spec = json::parse(text)["spec"];
       if (kind == cluster::kTokenReview) {
-        const bool known = spec["token"] == "admin" || spec["token"] == "user";
+        const auto token = spec["token"].get<std::string>();
+        const bool known = token == "admin" || token.starts_with("user");
         return json{{"status", {{"authenticated", known}, {"user", {{"username", spec["token"]}}}}}}
             .dump();
       }
@@ -59,10 +60,12 @@ class SiteTest : public testing::Test {
     site_ = std::make_unique<Site>(
         Site::Ports{.fleet = [this]() -> Result<fleet::Fleet> {
                       ++made_;
+                      if (while_made_) while_made_();
                       if (!synced_) return fail(Code::kUnavailable, "not read yet");
                       return two_namespaces();
                     },
                     .figures = [this]() -> Result<std::optional<FleetFigures>> {
+                      ++counted_;
                       if (!synced_) return fail(Code::kUnavailable, "not read yet");
                       return leads_ ? std::optional(FleetFigures()) : std::nullopt;
                     },
@@ -87,6 +90,8 @@ class SiteTest : public testing::Test {
   bool synced_ = true;
   bool leads_ = true;
   int made_ = 0;
+  int counted_ = 0;
+  std::function<void()> while_made_;
   test::TempDir dir_;
   test::LogRecorder log_;
   test::FakeObjects objects_;
@@ -153,9 +158,39 @@ TEST_F(SiteTest, TokensAreNotGuessed) {
   EXPECT_LE(objects_.count_calls("review"), static_cast<std::ptrdiff_t>(Site::kBurst));
 }
 
+TEST_F(SiteTest, StrangersTakeNoReadersPlace) {
+  ASSERT_EQ(get("/v1/fleet", "admin").status, 200);
+  clock_.advance(Site::kFleetKept);
+  std::vector<int> strangers;
+  int reader = 0;
+  // Each asks while those before are being answered.
+  while_made_ = [&] {
+    if (made_ == 2) strangers.push_back(get("/v1/fleet", "user-2").status);
+    if (made_ != 3) return;
+    strangers.push_back(get("/v1/fleet", "user-3").status);
+    reader = get("/v1/fleet", "admin").status;
+  };
+  EXPECT_EQ(get("/v1/fleet", "user-1").status, 200);
+  EXPECT_EQ(strangers, (std::vector<int>{503, 200}));
+  EXPECT_EQ(reader, 200);
+}
+
+TEST_F(SiteTest, OnlyTheVeryPathIsThatOfTheFleet) {
+  for (const auto* const path : {"//v1/fleet", "/v1/fleet/", "/v1//fleet", "/V1/fleet",
+                                 "/v1%2ffleet", "/x/../v1/fleet", "/./v1/fleet", ""}) {
+    const auto response = get(path, "admin");
+    EXPECT_EQ(response.status, 404) << path;
+    EXPECT_THAT(response.body, Not(HasSubstr("mine")));
+  }
+}
+
 TEST_F(SiteTest, MetricsOfTheOneThatLeads) {
-  EXPECT_THAT(get("/metrics").body, HasSubstr("tranche_controller_leads 1"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(get("/metrics").body, HasSubstr("tranche_controller_leads 1"));
+  }
+  EXPECT_EQ(counted_, 1) << "one page a second is made";
   leads_ = false;
+  clock_.advance(Site::kPageKept);
   EXPECT_THAT(get("/metrics").body, HasSubstr("tranche_controller_leads 0"));
   ASSERT_TRUE(FsRoot().write_atomic(dir_.path() / "token", "secret"));
   open(dir_.path() / "token");
