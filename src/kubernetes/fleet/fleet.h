@@ -30,7 +30,8 @@ bool parse_word(std::string_view word, std::optional<Reporting>& reporting);
 struct FleetNode {
   std::string name;
   Reporting reporting = Reporting::kSilent;
-  std::string why{};  // it does not report, for people; empty: it does
+  // Why it does not report, or what of its report is left out, for people; empty: neither.
+  std::string why{};
   // Why the node serves no GPU to new Pods ("cordoned", "not ready", ...); empty: it does.
   std::string closed{};
   // Without processes. Of a silent node: GPUs and containers as its GPUNode has them, not

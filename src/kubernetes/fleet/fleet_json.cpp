@@ -9,6 +9,7 @@
 namespace tranche::fleet {
 namespace {
 
+constexpr std::size_t kMostEntries = 100'000;  // of a list
 constexpr std::string_view kVersion = "fleet/v1";
 
 // `value` is a T or a const T.
@@ -84,11 +85,16 @@ json::Value json_of(const FleetNode& node) {
 Fleet read_fleet(const json::Fields& fields) {
   Fleet fleet;
   if (!usage::check_version(fields, kVersion)) return fleet;
-  const usage::JsonReader reader(fields, usage::kMostEntries);
+  const usage::JsonReader reader(fields, kMostEntries);
   visit(reader, fleet);
-  for (const auto& item : fields.list("nodes")) {
+  const auto nodes = fields.list("nodes");
+  if (nodes.size() > kMostEntries) {
+    fields.refuse("nodes", "has too many entries");
+    return fleet;
+  }
+  for (const auto& item : nodes) {
     auto& node = fleet.nodes.emplace_back();
-    const usage::JsonReader parts(item, usage::kMostEntries);
+    const usage::JsonReader parts(item, kMostEntries);
     visit(parts, node);
     node.usage = usage::read_node_usage(item.object("usage"));
   }

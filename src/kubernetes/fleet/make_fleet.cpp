@@ -1,5 +1,7 @@
 #include "fleet/make_fleet.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "fleet/node_count.h"
@@ -28,6 +30,19 @@ usage::NodeUsage without_processes(const usage::NodeUsage& usage) {
           .age = usage.age};
 }
 
+// A node's agent speaks of its own Pods: whoever has taken over a node gives no figures to Pods of
+// others.
+void leave_out_others(const Facts& facts, FleetNode& node) {
+  const auto left_out = std::erase_if(node.usage.containers, [&](const auto& one) {
+    const auto pod = facts.pods.find({one.ns, one.pod});
+    return pod != facts.pods.end() && pod->second.node != node.name;
+  });
+  if (left_out == 0) return;
+  if (!node.why.empty()) node.why += "; ";
+  node.why +=
+      fmt::format("it tells of {} containers that run elsewhere, which are left out", left_out);
+}
+
 FleetNode node_of(const Facts& facts, const std::string& name, const Report& report) {
   const auto node = facts.nodes.find(name);
   FleetNode made{.name = name,
@@ -37,6 +52,7 @@ FleetNode node_of(const Facts& facts, const std::string& name, const Report& rep
   if (report.usage == nullptr) made.reporting = Reporting::kSilent;
   made.usage =
       report.usage == nullptr ? silent_view(facts, name) : without_processes(*report.usage);
+  leave_out_others(facts, made);
   return made;
 }
 

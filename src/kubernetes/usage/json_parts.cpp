@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
+
 namespace tranche::usage {
 
 bool check_version(const json::Fields& fields, std::string_view version) {
   const auto found = fields.text("version");
   if (found == version) return true;
-  fields.refuse("version", fmt::format("is \"{}\", where {} is expected", found, version));
+  fields.refuse("version",
+                fmt::format("is \"{}\", where {} is expected", printable(found, 80), version));
   return false;
 }
 

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/json_fields.h"
 #include "base/json_value.h"
+#include "base/printable.h"
 #include "base/result.h"
 #include "cluster/time.h"
 
@@ -124,7 +125,7 @@ class JsonReader {
     if (parse_word(word, value)) {
       field = *value;
     } else {
-      fields_.refuse(key, "is no known word: \"" + word + '"');
+      fields_.refuse(key, "is no known word: \"" + printable(word, 80) + '"');
     }
   }
   void operator()(std::string_view key, cluster::WallTime& field) const {

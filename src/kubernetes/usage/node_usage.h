@@ -6,6 +6,7 @@
 // Names of Pods and of processes come from tenants: whoever prints them escapes them.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -156,5 +157,8 @@ struct NodeUsage {
   std::optional<std::chrono::nanoseconds> age{};  // of the readings at taken_at; nullopt: none yet
   bool operator==(const NodeUsage&) const = default;
 };
+
+// About as much memory as it takes.
+std::size_t bytes_of(const NodeUsage& usage);
 
 }  // namespace tranche::usage

@@ -15,7 +15,7 @@ namespace tranche::usage {
 
 // Longest text, and list, that parse_node_usage takes: nodes' answers come over the network.
 inline constexpr std::size_t kLongestUsage = std::size_t{16} << 20U;
-inline constexpr std::size_t kMostEntries = 100'000;
+inline constexpr std::size_t kMostEntries = 20'000;
 
 json::Value json_of(const NodeUsage& usage);
 // Compact, on one line.

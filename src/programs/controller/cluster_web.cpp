@@ -7,7 +7,6 @@
 #include "config/programs/controller_options.h"
 #include "fleet/make_fleet.h"
 #include "kube/http_get.h"
-#include "usage/node_usage_json.h"
 #include "web/assets.h"
 
 namespace tranche::controller {
@@ -85,7 +84,7 @@ Result<std::string> ClusterWeb::ask(const AgentPlace& place, std::chrono::millis
                                        {.user_agent = "tranche-controller",
                                         .peer = "the agent",
                                         .token_without_tls = options_.web.agent_ca_file.empty()}));
-  return get->get("/usage", {.deadline = longest, .bytes = usage::kLongestUsage, .stop = stop});
+  return get->get("/usage", {.deadline = longest, .bytes = Collector::kLongestText, .stop = stop});
 }
 
 Result<fleet::Fleet> ClusterWeb::fleet() {

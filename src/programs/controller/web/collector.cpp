@@ -106,8 +106,10 @@ std::vector<AgentPlace> Collector::due(const std::vector<AgentPlace>& places) {
   }
   std::erase_if(known_, [&](const auto& entry) {
     const auto& known = entry.second;
-    return !there.contains(entry.first) &&
-           (known.usage == nullptr || clock_.now() - known.answered > options_.kept_for);
+    const bool goes = !there.contains(entry.first) &&
+                      (known.usage == nullptr || clock_.now() - known.answered > options_.kept_for);
+    if (goes) bytes_ -= known.bytes;
+    return goes;
   });
   std::ranges::stable_sort(order, {}, &std::pair<unsigned, AgentPlace>::first);
   std::vector<AgentPlace> due;
@@ -121,32 +123,44 @@ void Collector::ask(const AgentPlace& place, const std::stop_token& stop) {
 }
 
 Result<usage::NodeUsage> Collector::answer_of(const AgentPlace& place,
-                                              const std::stop_token& stop) const {
+                                              const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto text, ports_.ask(place, options_.longest_answer, stop));
+  const std::scoped_lock lock(parsing_);
   ASSIGN_OR_RETURN(auto usage, usage::parse_node_usage(text));
+  std::vector<usage::ProcessUsage>().swap(usage.processes);  // nobody shows them
   if (usage.node == place.node) return usage;
   return fail(Code::kInvalidArgument,
               fmt::format("its agent says that it is node \"{}\"", printable(usage.node, 80)));
 }
 
 void Collector::keep(const AgentPlace& place, Result<usage::NodeUsage> answer) {
-  std::shared_ptr<const usage::NodeUsage> usage;
-  if (answer) {
-    answer->processes.clear();
-    usage = std::make_shared<const usage::NodeUsage>(*std::move(answer));
-  }
+  const auto bytes = answer ? usage::bytes_of(*answer) : 0;
   const std::scoped_lock lock(mutex_);
   auto& known = known_[place.node];
   known.asked = clock_.now();
-  if (usage == nullptr) {
+  const auto weighed = answer ? weigh(known, bytes) : std::unexpected(answer.error());
+  if (!weighed) {
     ++known.failures;
-    known.why = printable(answer.error().what, 300);
+    known.why = printable(weighed.error().what, 300);
     return;
   }
-  known.usage = std::move(usage);
+  known.usage = std::make_shared<const usage::NodeUsage>(*std::move(answer));
   known.answered = known.asked;
   known.failures = 0;
   known.why.clear();
+}
+
+// A node within its part is always taken, so that no other node keeps it out.
+Result<void> Collector::weigh(Known& known, std::size_t bytes) {
+  const auto others = bytes_ - known.bytes;
+  const auto part = options_.most_bytes / std::max<std::size_t>(known_.size(), 1);
+  if (bytes > part && others + bytes > options_.most_bytes) {
+    return fail(Code::kUnsupported,
+                fmt::format("its agent tells {} bytes, where {} have room", bytes, part));
+  }
+  bytes_ = others + bytes;
+  known.bytes = bytes;
+  return {};
 }
 
 }  // namespace tranche::controller

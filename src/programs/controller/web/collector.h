@@ -2,7 +2,8 @@
 // Asks the agents who uses what (usage/v1), every few seconds while somebody wants to know, and
 // else not at all. At most kAtOnce agents are asked at once, each for at most kLongestAnswer; one
 // that has failed several times is asked less often. What an agent says is believed of its own node
-// only.
+// only, and is bounded: all answers together take at most kMostBytes, of which each node has an
+// equal part, and more where others leave some.
 //
 // Thread-safe. The destructor ends what is under way.
 
@@ -41,6 +42,7 @@ class Collector {
                                       const std::stop_token&)>
         ask;
   };
+  static constexpr std::size_t kMostBytes = std::size_t{192} << 20U;
   struct Options {
     std::chrono::milliseconds every = std::chrono::seconds(5);
     std::chrono::milliseconds wanted_for = std::chrono::seconds(60);  // after the last look
@@ -48,6 +50,7 @@ class Collector {
     std::chrono::milliseconds longest_answer = std::chrono::seconds(3);
     std::chrono::milliseconds kept_for = std::chrono::hours(1);  // without an agent
     std::chrono::milliseconds rest = std::chrono::seconds(30);  // of one that fails again and again
+    std::size_t most_bytes = kMostBytes;
   };
 
   // `clock` outlives this.
@@ -66,7 +69,8 @@ class Collector {
   fleet::Reports reports() const;
 
   static constexpr std::size_t kAtOnce = 16;
-  static constexpr unsigned kFailures = 3;  // before it rests
+  static constexpr std::size_t kLongestText = std::size_t{4} << 20U;  // of one answer
+  static constexpr unsigned kFailures = 3;                            // before it rests
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -74,6 +78,7 @@ class Collector {
     std::shared_ptr<const usage::NodeUsage> usage;  // the last answer; null: none
     Time answered;                                  // when it came
     std::string why;                                // the last failure; empty: it answered
+    std::size_t bytes = 0;                          // of it
     unsigned failures = 0;                          // since then
     Time asked;
   };
@@ -83,7 +88,8 @@ class Collector {
   std::vector<AgentPlace> due(const std::vector<AgentPlace>& places);
   void ask(const AgentPlace& place, const std::stop_token& stop);
   void keep(const AgentPlace& place, Result<usage::NodeUsage> answer);
-  Result<usage::NodeUsage> answer_of(const AgentPlace& place, const std::stop_token& stop) const;
+  Result<usage::NodeUsage> answer_of(const AgentPlace& place, const std::stop_token& stop);
+  Result<void> weigh(Known& known, std::size_t bytes);
 
   const Ports ports_;
   const Clock& clock_;
@@ -94,7 +100,10 @@ class Collector {
   std::optional<Time> looked_;
   std::size_t rounds_ = 0;              // complete ones
   std::map<std::string, Known> known_;  // by node
-  std::jthread thread_;                 // last: it uses the others
+  std::size_t bytes_ = 0;               // of all usage in it
+
+  std::mutex parsing_;   // one answer at a time is taken apart: it takes more memory than its text
+  std::jthread thread_;  // last: it uses the others
 };
 
 }  // namespace tranche::controller

@@ -25,7 +25,7 @@ class CollectorTest : public testing::Test {
         Collector::Ports{.agents = [this] { return places(); },
                          .ask = [this](const AgentPlace& place, milliseconds,
                                        const std::stop_token&) { return answer(place); }},
-        clock_, Collector::Options{.every = milliseconds(1)});
+        clock_, Collector::Options{.every = milliseconds(1), .most_bytes = most_bytes_});
   }
   std::vector<AgentPlace> places() {
     const std::scoped_lock lock(mutex_);
@@ -43,6 +43,12 @@ class CollectorTest : public testing::Test {
     answers_[node] = text;
   }
   static std::string usage(const std::string& node) { return usage::to_json({.node = node}); }
+  // Of a node with that many containers.
+  static std::string much_usage(const std::string& node, std::size_t count) {
+    usage::NodeUsage much{.node = node};
+    much.containers.resize(count);
+    return usage::to_json(much);
+  }
   fleet::Report report(const std::string& node) {
     const auto all = collector_->reports();
     const auto found = all.find(node);
@@ -53,6 +59,7 @@ class CollectorTest : public testing::Test {
     return asked_[node];
   }
 
+  std::size_t most_bytes_ = Collector::kMostBytes;
   std::mutex mutex_;
   std::vector<AgentPlace> places_ = {{"a", "10.0.0.1"}, {"b", "10.0.0.2"}};
   std::map<std::string, std::string> answers_;
@@ -85,6 +92,24 @@ TEST_F(CollectorTest, WhatAnAgentLiesIsNotBelieved) {
     EXPECT_EQ(report("a").usage, nullptr);
     EXPECT_FALSE(report("a").why.empty());
   }
+}
+
+TEST_F(CollectorTest, WhoTellsWithoutEndTakesNoOthersRoom) {
+  constexpr std::size_t kMany = 1000;
+  most_bytes_ = 2 * kMany * sizeof(usage::ContainerFigures);
+  places_ = {{"a", "10.0.0.1"}, {"b", "10.0.0.2"}, {"liar", "10.0.0.3"}};
+  says("a", much_usage("a", kMany / 2));
+  says("b", much_usage("b", kMany / 2));
+  says("liar", much_usage("liar", 2 * kMany));
+  open();
+  look();
+  EXPECT_EQ(report("a").reporting, Reporting::kFresh);
+  EXPECT_EQ(report("b").reporting, Reporting::kFresh);
+  EXPECT_EQ(report("liar").reporting, Reporting::kSilent);
+  EXPECT_THAT(report("liar").why, HasSubstr("have room"));
+  says("a", much_usage("a", kMany));
+  EXPECT_TRUE(eventually([&] { return report("a").usage->containers.size() == kMany; }))
+      << "what others leave is anybody's";
 }
 
 TEST_F(CollectorTest, WhoNoLongerAnswersIsStaleAndRests) {

@@ -41,7 +41,7 @@ fleet::Fleet two_namespaces() {
 class SiteTest : public testing::Test {
  protected:
   SiteTest() {
-    objects_.answer_reviews([this](const cluster::Kind& kind, std::string_view text) {
+    objects_.answer_reviews([](const cluster::Kind& kind, std::string_view text) {
       const auto spec = json::parse(text)["spec"];
       if (kind == cluster::kTokenReview) {
         const auto token = spec["token"].get<std::string>();
