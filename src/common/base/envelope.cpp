@@ -4,6 +4,7 @@
 
 #include "base/canonical_json.h"
 #include "base/checksum.h"
+#include "base/printable.h"
 
 namespace tranche {
 namespace {
@@ -32,8 +33,8 @@ Result<json::View> unseal(const EnvelopeKind& kind, std::string_view text) {
   const auto version = root->find("version").value_or(json::View()).as_string();
   if (!version) return torn("it has no version");
   if (*version != kind.version) {
-    return refuse_envelope(
-        fmt::format("version \"{}\" where this release reads {}", *version, kind.version));
+    return refuse_envelope(fmt::format("version \"{}\" where this release reads {}",
+                                       printable(*version, 80), kind.version));
   }
   const auto content = root->find(kind.key);
   if (!content || content->kind() != json::Kind::kObject) {

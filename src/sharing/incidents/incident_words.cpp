@@ -96,16 +96,16 @@ std::string victim_words(const Incident& incident, std::string_view reader) {
       return refusal_words(incident) + full_words(incident) + neighbour_words(incident, reader);
     case Cause::kStarved:
       return fmt::format("waited {} for the GPU and got no time, while others of {} did", stalled,
-                         incident.device);
+                         printable(incident.device));
     case Cause::kLongLaunch:
       return fmt::format(
           "what it launched {} ago on {} has not ended: a long kernel, one that hangs, or the "
           "program is stopped",
-          stalled, incident.device);
+          stalled, printable(incident.device));
     case Cause::kXid:
       break;
   }
-  return fmt::format("{} reported XID {}", incident.device, incident.xid);
+  return fmt::format("{} reported XID {}", printable(incident.device), incident.xid);
 }
 
 std::string holder_words(const Incident& incident, const Holder& holder, std::string_view reader) {
@@ -114,7 +114,7 @@ std::string holder_words(const Incident& incident, const Holder& holder, std::st
                           ? fmt::format(", and held {}", size_text(*holder.held_bytes))
                           : std::string();
     return fmt::format("{} reported XID {} while this container had a part of it{}",
-                       incident.device, incident.xid, held);
+                       printable(incident.device), incident.xid, held);
   }
   const Holder* const victim = incident.victim();
   return fmt::format("took {}; {} later {} was refused {}", size_text(holder.growth.bytes),

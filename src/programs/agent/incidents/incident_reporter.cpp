@@ -37,6 +37,7 @@ void IncidentReporter::heard(std::vector<LastXids::Xid> xids, const gpu::Machine
 
 void IncidentReporter::look(const cluster::Call& call) {
   load();
+  store_again();
   take_xids();
   ask();
   std::optional<holdings::Holdings> held;  // asked for once, if at all
@@ -72,7 +73,8 @@ void IncidentReporter::take_xids() {
     last->second = ask.at;
     for (unsigned number = 0; ask.id.empty(); ++number) {
       const auto id = incidents::make_id(ask.at, incidents::Cause::kXid, number);
-      if (!taken_.contains(id) && !asked_.contains(id)) ask.id = id;
+      const bool is_used = asked_.contains(id) || answered_.contains(id) || own_.has(id);
+      if (!is_used) ask.id = id;
     }
     asked_.emplace(ask.id, std::move(ask));
   }
@@ -101,14 +103,16 @@ void IncidentReporter::ask() {
 }
 
 void IncidentReporter::take_arbiters(std::optional<holdings::Holdings>& held) {
-  if (ports_.arbiter_dir.empty()) return;
+  if (ports_.arbiter_dir.empty()) return forget_gone({});
   const auto ids = arbiters_.ids();
   if (!ids) return complain(ids.error().message());
+  forget_gone(*ids);
   for (const auto& id : *ids) {
     if (taken_.contains(id)) continue;
     auto incident = arbiters_.read(id);
     if (!incident) {
-      taken_.insert(id);  // it is replaced in one step, so it stays as it is
+      // It is replaced in one step: what is torn stays so. What cannot be read now is tried again.
+      if (incident.error().code == Code::kInvalidArgument) taken_.insert(id);
       complain(incident.error().message());
       continue;
     }
@@ -158,13 +162,33 @@ std::set<std::string> IncidentReporter::devices_of(const Incident& incident) con
 }
 
 void IncidentReporter::keep(Incident incident) {
-  const auto kept = own_.put(incident);
-  if (!kept) complain(fmt::format("an incident cannot be kept: {}", kept.error().message()));
+  if (!store(incident) && unstored_.size() < incidents::IncidentFiles::kMost) {
+    unstored_.push_back(incident);
+  }
   taken_.insert(incident.id);
   if (const auto asked = asked_.find(incident.id); asked != asked_.end()) {
     answered_.insert(asked_.extract(asked));
   }
   if (ports_.clock.wall_now() - incident.at <= kStands) standing_.push_back(std::move(incident));
+}
+
+bool IncidentReporter::store(Incident& incident) {
+  const auto stored = own_.put(incident);
+  if (stored) return true;
+  complain(fmt::format("an incident cannot be kept: {}; tried again", stored.error().message()));
+  return false;
+}
+
+void IncidentReporter::store_again() {
+  const auto failed = std::ranges::find_if(unstored_, [&](auto& one) { return !store(one); });
+  unstored_.erase(unstored_.begin(), failed);
+}
+
+// Incidents come without end where a tenant causes them.
+void IncidentReporter::forget_gone(const std::vector<std::string>& arbiters) {
+  const std::set<std::string_view> there(arbiters.begin(), arbiters.end());
+  std::erase_if(taken_,
+                [&](const auto& id) { return !there.contains(id) && !answered_.contains(id); });
 }
 
 void IncidentReporter::complain(const std::string& what) {

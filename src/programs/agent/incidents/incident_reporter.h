@@ -68,6 +68,9 @@ class IncidentReporter {
   const holdings::Holdings& held(std::optional<holdings::Holdings>& held) const;
   std::set<std::string> devices_of(const incidents::Incident& incident) const;
   void keep(incidents::Incident incident);
+  bool store(incidents::Incident& incident);
+  void store_again();
+  void forget_gone(const std::vector<std::string>& arbiters);
   void complain(const std::string& what);
 
   Ports ports_;
@@ -78,11 +81,12 @@ class IncidentReporter {
   incidents::IncidentFiles own_;
   incidents::IncidentFiles arbiters_;
   bool is_loaded_ = false;
-  std::set<std::string> taken_;                     // ids that are kept, or were
+  std::set<std::string> taken_;  // ids of the arbiter's files, and of answered_, that are kept
   std::map<std::string, incidents::Ask> asked_;     // by id; without an answer yet
   std::map<std::string, incidents::Ask> answered_;  // by id
   std::map<std::string, WallTime> last_xid_;        // by GPU
   std::vector<incidents::Incident> standing_;
+  std::vector<incidents::Incident> unstored_;        // the disk was full; at most kMost
   std::string written_;                              // the asks, as they stand in their file
   std::unique_ptr<cluster::StandingEvents> events_;  // null: without a cluster
   std::string complaint_;                            // logged last

@@ -173,6 +173,41 @@ TEST_F(IncidentReporterTest, ATornFileIsToldOnceAndTheRestIsTaken) {
   EXPECT_EQ(log_.count("20260101-000000-limit"), 1);
 }
 
+TEST_F(IncidentReporterTest, WhatAFullDiskRefusesIsTriedAgain) {
+  ASSERT_TRUE(FsRoot().make_directories(agent()));
+  std::ofstream(agent() / "incidents") << "in the way";
+  const auto id = happened();
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(log_.count("cannot be kept"), 1);
+  EXPECT_EQ(events("team-a").size(), 1U) << "told all the same";
+  std::filesystem::remove(agent() / "incidents");
+  look();
+  EXPECT_EQ(kept(id).id, id);
+  EXPECT_EQ(events("team-a").size(), 1U);
+}
+
+TEST_F(IncidentReporterTest, WhatTheArbiterNoLongerHasIsForgotten) {
+  const auto id = happened();
+  look();
+  std::filesystem::remove(arbiter() / "incidents" / (id + ".json"));
+  look();
+  happened(Cause::kStarved, id);
+  look();
+  EXPECT_EQ(kept(id).cause, Cause::kStarved);
+}
+
+TEST_F(IncidentReporterTest, WhatCannotBeReadNowIsTriedAgain) {
+  const auto id = happened();
+  const auto file = arbiter() / "incidents" / (id + ".json");
+  std::filesystem::rename(file, arbiter() / "there");
+  std::filesystem::create_directory(file);
+  look();
+  std::filesystem::remove(file);
+  std::filesystem::rename(arbiter() / "there", file);
+  look();
+  EXPECT_EQ(kept(id).id, id);
+}
+
 class XidTest : public IncidentReporterTest {
  protected:
   XidTest() {

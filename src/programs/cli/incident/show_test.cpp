@@ -40,6 +40,25 @@ Pod team-b/other, container main:
 )");
 }
 
+TEST(ShowIncident, NothingInAFileReachesTheTerminalAsMoreThanText) {
+  auto incident = incidents::testing::refused_by_device();
+  const std::string hostile = "\x1b]0;owned\x07\r\n\xff";
+  incident.device = hostile;
+  for (auto& holder : incident.holders) {
+    for (auto* text : {&holder.resource, &holder.pod.ns, &holder.pod.pod, &holder.pod.container}) {
+      *text = hostile;
+    }
+  }
+  for (const auto cause :
+       {incidents::Cause::kLimit, incidents::Cause::kDevice, incidents::Cause::kStarved,
+        incidents::Cause::kLongLaunch, incidents::Cause::kXid}) {
+    incident.cause = cause;
+    const auto shown = show_incident(incident, OutputForm::kTable) +
+                       show_incidents({incident}, OutputForm::kTable);
+    for (const char c : shown) ASSERT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << shown;
+  }
+}
+
 TEST(ShowIncident, TheDocumentIsTheFile) {
   const auto incident = incidents::testing::refused_by_device();
   EXPECT_EQ(incidents::decode(show_incident(incident, OutputForm::kJson)).value(), incident);
