@@ -232,7 +232,11 @@ GrantEntries::Shared GrantEntries::all() const {
     for (const auto& entry : entries) all.push_back(with_gpu(entry.holding));
   }
   std::ranges::sort(all, {}, [](const auto& one) { return std::tie(one.resource.value, one.id); });
-  return all_ = std::make_shared<const std::vector<holdings::Holding>>(std::move(all));
+  // Kubelet's next answer mostly says the same: whoever compares pointers sees no change.
+  if (last_ == nullptr || *last_ != all) {
+    last_ = std::make_shared<const std::vector<holdings::Holding>>(std::move(all));
+  }
+  return all_ = last_;
 }
 
 std::vector<holdings::Holding> GrantEntries::on(const std::set<std::string>& uuids) const {

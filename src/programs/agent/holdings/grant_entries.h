@@ -122,7 +122,8 @@ class GrantEntries {
   const Clock& clock_;
   std::unordered_map<std::string, Entries> held_;  // by device
   std::map<Key, Past> past_;
-  mutable Shared all_;  // null: changed since it was made
+  mutable Shared all_;   // null: something may have changed since it was made
+  mutable Shared last_;  // what all() gave last; null: nothing yet
   Followed followed_;
 };
 

@@ -17,9 +17,9 @@ MetricsFollower::MetricsFollower(NodeSampler::Ports ports, config::MetricsOption
 
 void MetricsFollower::sample() {
   sampler_.sample();
-  const auto figures = sampler_.figures();
-  if (figures == nullptr) return;
-  const auto notice = sources_.look(figures->checks, clock_.now());
+  const auto checks = sampler_.checks();
+  if (checks.empty()) return;
+  const auto notice = sources_.look(checks, clock_.now());
   if (!notice) return;
   if (notice->warning) {
     log_.warn(notice->note);

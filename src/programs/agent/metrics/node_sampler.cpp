@@ -137,12 +137,31 @@ void NodeSampler::forget_old(TimePoint now) {
   std::erase_if(slow_, is_old);
 }
 
+// Where nothing has changed since the last sample, as in nearly every second, nothing is joined.
+const holdings::Holdings& NodeSampler::join(std::shared_ptr<const std::vector<cluster::Pod>> pods) {
+  // In this order: what changes between these calls makes the next sample join once more.
+  auto granted = ports_.book.granted();
+  auto ungranted = ports_.book.ungranted();
+  auto claimed = ports_.book.claimed();
+  const bool is_same = claimed && joined_.granted == granted && joined_.ungranted == ungranted &&
+                       joined_.claimed == *claimed && joined_.pods == pods;
+  if (is_same) return joined_.held;
+  auto held = ports_.book.all();
+  if (pods != nullptr) held = without_ended(holdings::with_users(held, *pods), *pods);
+  // Claims that are not all known are read anew each time.
+  joined_ = {.pods = std::move(pods),
+             .granted = claimed ? std::move(granted) : nullptr,
+             .ungranted = std::move(ungranted),
+             .claimed = std::move(claimed).value_or(std::vector<holdings::Holding>()),
+             .held = std::move(held)};
+  return joined_.held;
+}
+
 NodeSampler::Made NodeSampler::make(const Seen& seen, std::vector<usage::Check> checks,
                                     bool kubelet_answers) {
   const auto pods = ports_.pods ? ports_.pods() : nullptr;
   checks.push_back({"pods", pods != nullptr});
-  auto held = ports_.book.all();
-  if (pods != nullptr) held = without_ended(holdings::with_users(held, *pods), *pods);
+  const auto& held = join(pods);
 
   Made made{.figures = {}, .at = ports_.clock.now()};
   std::map<std::string, gpu::MemoryFigures> memory;
@@ -193,6 +212,11 @@ void NodeSampler::withdraw(metrics::NodeFigures& figures) {
   figures.processes.clear();
   figures.memory.clear();
   for (auto& check : figures.checks) check.works = check.works && check.name != kDriver;
+}
+
+std::vector<usage::Check> NodeSampler::checks() const {
+  const std::scoped_lock lock(mutex_);
+  return made_ == nullptr ? std::vector<usage::Check>() : made_->figures.checks;
 }
 
 std::shared_ptr<const metrics::NodeFigures> NodeSampler::figures() const {

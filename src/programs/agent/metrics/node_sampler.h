@@ -22,6 +22,7 @@
 #include "agent/holdings/book.h"
 #include "agent/limits/living_arbiter.h"
 #include "agent/loop/state.h"
+#include "agent/metrics/attribution.h"
 #include "agent/metrics/usage_history.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -60,6 +61,8 @@ class NodeSampler {
   void sample();
   // null: nothing was sampled yet. Ages are those at the call.
   std::shared_ptr<const metrics::NodeFigures> figures() const;
+  // Those of the last sample, without a copy of its figures; empty: nothing was sampled yet.
+  std::vector<usage::Check> checks() const;
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -81,6 +84,16 @@ class NodeSampler {
     std::optional<TimePoint> slow_at{};
   };
 
+  // What is held, joined with its Pods, and of what it was made.
+  struct Joined {
+    std::shared_ptr<const std::vector<cluster::Pod>> pods;
+    GrantEntries::Shared granted;
+    GrantEntries::Shared ungranted;
+    std::vector<holdings::Holding> claimed{};
+    holdings::Holdings held{};
+  };
+
+  const holdings::Holdings& join(std::shared_ptr<const std::vector<cluster::Pod>> pods);
   void read_fast(const gpu::Machine& machine);
   void read_slow(const gpu::Machine& machine);
   bool read_processes(const gpu::Machine& machine);
@@ -95,6 +108,7 @@ class NodeSampler {
   std::shared_ptr<const Made> made_;
 
   unsigned turn_ = 0;
+  Joined joined_;
   host::ProcessOwners owners_;
   UsageHistory history_;
   LivingArbiter arbiter_;

@@ -151,6 +151,35 @@ TEST_F(NodeSamplerTest, APodHasWhatItsProcessesUseAndItsPeakStays) {
   EXPECT_FALSE(works("control-groups")) << "it is in some Pod";
 }
 
+TEST_F(NodeSamplerTest, WhatIsHeldIsJoinedAnewWhenItOrAPodChanges) {
+  book_.restore(std::map<std::string, dra::PreparedClaim>(), machine_, {});
+  give();
+  sampler_->follow(state_, offer_);
+  sample(2);
+  ASSERT_EQ(sampler_->figures()->containers.size(), 1U);
+  const auto before = book_.granted();
+  cluster::HeldDevices held{.pod_namespace = "team",
+                            .pod_name = "train",
+                            .container = "c",
+                            .resource = "nvidia.com/gpu",
+                            .ids = {offer::replica_id(gpu_, 0)}};
+  const auto answer = [&] {
+    book_.apply({.began = clock_.now(),
+                 .listed = {held},
+                 .remembered = std::vector<cluster::HeldDevices>()});
+  };
+  answer();
+  EXPECT_EQ(book_.granted(), before) << "kubelet said the same";
+  held.container = "d";
+  answer();
+  sample();
+  ASSERT_EQ(sampler_->figures()->containers.size(), 2U) << "its process is still in the other";
+  EXPECT_EQ(sampler_->figures()->containers[1].container, "d");
+  pods_ = std::make_shared<const std::vector<cluster::Pod>>();
+  sample();
+  EXPECT_TRUE(sampler_->figures()->containers.empty());
+}
+
 TEST_F(NodeSamplerTest, ProcessesHaveNamesAndOwners) {
   give();
   process(20, "/system.slice/cuda.service");
