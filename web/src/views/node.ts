@@ -145,6 +145,9 @@ function state({ node }: NodeModel): Child {
         { class: "note" },
         `Its agent does not answer (${node.why || "no reason is known"}): these are its last figures.`,
       ),
+    node.reporting === "fresh" &&
+      node.why !== "" &&
+      h("p", { class: "note" }, `Its agent answers, but ${node.why}.`),
     node.closed !== "" && h("p", { class: "note" }, `It takes no new Pods: ${node.closed}.`),
     broken.length > 0 &&
       h(
