@@ -350,6 +350,7 @@ def test_the_arbiter_has_its_two_folders_and_nothing_else(helm):
         "TRANCHE_LOG_LEVEL": "info",
         "NVIDIA_VISIBLE_DEVICES": "all",
         "NVIDIA_DRIVER_CAPABILITIES": "utility",
+        "TRANCHE_STALL_AFTER": "10s",
     }
     assert "ports" not in arbiter
 
