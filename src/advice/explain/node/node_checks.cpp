@@ -69,7 +69,7 @@ class Examining {
     tell(kN020, facts_.device_plugins);
     tell(kN021, facts_.pod_resources);
   }
-  void look_at_arbiter(const NodeFacts::Arbiter& arbiter) {
+  void look_at_arbiter(const ArbiterFacts& arbiter) {
     if (tell(kN030, arbiter.alive) || tell(kN031, arbiter.status)) return;
     if (!arbiter.driver_failure.empty()) add(kN032, arbiter.status.where, arbiter.driver_failure);
     for (const auto& tenant : arbiter.refused) add(kN033, arbiter.status.where, tenant);

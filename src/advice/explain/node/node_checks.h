@@ -36,6 +36,13 @@ struct Tried {
   std::optional<Error> error{};
 };
 
+struct ArbiterFacts {
+  Tried alive;
+  Tried status;
+  std::string driver_failure{};
+  std::vector<std::string> refused{};  // tenants
+};
+
 struct NodeFacts {
   Tried driver;
   struct Gpu {
@@ -49,15 +56,8 @@ struct NodeFacts {
   Tried state;
   Tried device_plugins;
   Tried pod_resources;
-  // nullopt: there should be none here.
-  struct Arbiter {
-    Tried alive;
-    Tried status;
-    std::string driver_failure{};
-    std::vector<std::string> refused{};  // tenants
-  };
-  std::optional<Arbiter> arbiter{};
-  std::optional<Tried> metrics{};  // nullopt: none are served here
+  std::optional<ArbiterFacts> arbiter{};  // nullopt: there should be none here
+  std::optional<Tried> metrics{};         // nullopt: none are served here
   // Those of usage::Check that were tried here.
   std::vector<usage::Check> sources{};
 };

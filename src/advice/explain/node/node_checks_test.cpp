@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 NodeFacts well() {
   NodeFacts facts{.gpus = {{.uuid = "GPU-1"}}, .agent_is_ready = true};
-  facts.arbiter = NodeFacts::Arbiter{};
+  facts.arbiter.emplace();
   facts.metrics.emplace();
   for (const auto* source : {"host-processes", "control-groups", "pods"}) {
     facts.sources.push_back({source, true});

@@ -30,6 +30,7 @@
 namespace tranche::cli {
 namespace {
 
+using explain::ArbiterFacts;
 using explain::NodeFacts;
 using explain::Tried;
 
@@ -116,7 +117,7 @@ class Reading {
                             error_of(kubelet::PodResourcesClient(root).list())};
   }
 
-  void read_arbiter(NodeFacts::Arbiter& arbiter) const {
+  void read_arbiter(ArbiterFacts& arbiter) const {
     const std::filesystem::path folder = options_.arbiter_state_dir;
     const SystemClock clock;
     const auto alive = folder / process::LivenessFile::kArbiters;
